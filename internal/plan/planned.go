@@ -152,6 +152,18 @@ func (p *Planned) Tables() []string {
 	return names
 }
 
+// Seen is the plan as one of several tables sees it: with the releases from it, for a look at the table.
+func (p *Planned) Seen(table string) *Planned {
+	one := *p
+	one.Job, one.Draws = p.Job.Of(table), nil
+	for _, d := range p.Draws {
+		mine := *d
+		mine.Releases = slices.DeleteFunc(slices.Clone(d.Releases), func(r *PlannedRelease) bool { return r.Job.Table != table })
+		one.Draws = append(one.Draws, &mine)
+	}
+	return &one
+}
+
 // rowsOf are the columns of what the releases from one of several tables count, and of the designs that draw by it.
 func (p *Planned) rowsOf(table string) (names []string) {
 	for _, r := range p.Releases() {

@@ -13,6 +13,9 @@ func Computed(ctx context.Context, j *job.Job, t *table.Table, content *table.Co
 	soft := softened(j)
 	var wants []job.Column
 	for _, c := range soft.Dataset.Columns {
+		if len(soft.Dataset.Partners(c.Name)) > 0 {
+			continue // it needs another table
+		}
 		if isComputed(&c, false) && (c.Derived == nil || !c.Derived.AfterFold) {
 			wants = append(wants, c)
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/table"
@@ -237,6 +238,64 @@ func (o *OpenedTable) numberTables(ctx context.Context, j *job.Job) (_ *units.In
 		at += t.Rows()
 	}
 	return index, parts, n, nil
+}
+
+// KeysOf counts for each table the units that have no row in each of the others. It is for a look at the tables (P19), so no
+// rule for rows without a unit ends it.
+func KeysOf(ctx context.Context, p *plan.Planned) (map[string]map[string]int64, error) {
+	o, err := openTables(ctx, p, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	if err := o.Load(ctx); err != nil {
+		return nil, err
+	}
+	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
+	if err != nil {
+		return nil, err
+	}
+	defer index.Close()
+	for _, t := range o.parts {
+		key := p.Job.Of(t.name).Dataset.Key
+		err = t.rows.Scan(ctx, table.ScanOptions{Columns: []string{key.Column}, Content: t.Content}, func(b table.Batch) error {
+			return index.AddTable(units.DropNulls, keyOf(b.Columns[0], b.Rows), b.Rows)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := index.Finish(); err != nil {
+		return nil, err
+	}
+	has, at := make([]*rowSet, len(o.parts)), int64(0)
+	for i, t := range o.parts {
+		has[i] = newRowSet(index.Units())
+		err := eachNumber(index.Part(at, t.Rows(), index.Units()), func(unit int32) {
+			if unit >= 0 {
+				has[i].add(int64(unit))
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		at += t.Rows()
+	}
+	out := map[string]map[string]int64{}
+	for i, t := range o.parts {
+		out[t.name] = map[string]int64{}
+		for k, other := range o.parts {
+			if k == i {
+				continue
+			}
+			n := int64(0)
+			for w := range has[i].words {
+				n += int64(bits.OnesCount64(has[i].words[w] &^ has[k].words[w]))
+			}
+			out[t.name][other.name] = n
+		}
+	}
+	return out, nil
 }
 
 // someNumbers is how many numbers are read at once.

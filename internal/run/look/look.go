@@ -39,6 +39,7 @@ type Look struct {
 	Draws    []LookDraw       `json:"draws"`
 	Groups   []LookGroups     `json:"groups"`
 	Failures []LookedFailure  `json:"a_run_would_fail"`
+	Tables   []LookTable      `json:"tables,omitempty"` // one by one, where the data set has several
 }
 
 // LookColumn is a declared column and what the table holds in it.
@@ -89,6 +90,15 @@ const maxForeign = 20
 // record before the first row is read. The error says that nothing could
 // be looked at; what would make a run fail is in the answer.
 func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (*Look, error) {
+	j := p.Job
+	if j.Dataset.Several() {
+		return takeTables(ctx, p, record)
+	}
+	return takeOne(ctx, p, record)
+}
+
+// takeOne looks at the only table of a job, or at one of several.
+func takeOne(ctx context.Context, p *plan.Planned, record func() (string, error)) (*Look, error) {
 	j := p.Job
 	t, err := run.Open(ctx, j, p.Columns(), 0)
 	if err != nil {
@@ -160,6 +170,20 @@ func (l *Look) WriteText(w io.Writer) error {
 	fmt.Fprintln(b)
 	output.Line(b, 0, "this look", l.Record)
 	output.Line(b, 0, "rows", fmt.Sprintf("%d (%s)", l.Rows, l.Declared))
+	l.writeFacts(b)
+	for _, t := range l.Tables {
+		fmt.Fprintf(b, "\ntable %s\n", t.Name)
+		output.Line(b, 0, "rows", fmt.Sprint(t.Rows))
+		t.writeFacts(b)
+		for _, name := range slices.Sorted(maps.Keys(t.Without)) {
+			output.Line(b, 0, "without "+name, fmt.Sprintf("%d units have no row in table %s", t.Without[name], name))
+		}
+	}
+	return b.Flush()
+}
+
+// writeFacts prints what was found in a table.
+func (l *Look) writeFacts(b *bufio.Writer) {
 	for _, c := range l.Columns {
 		l.writeColumn(b, c)
 	}
@@ -190,7 +214,6 @@ func (l *Look) WriteText(w io.Writer) error {
 	for _, g := range l.Groups {
 		output.Line(b, 0, "release "+g.Release, fmt.Sprintf("the table holds %d of %d groups by %s; the smallest has %d rows", g.Held, g.Possible, strings.Join(g.By, ", "), g.Smallest))
 	}
-	return b.Flush()
 }
 
 // capText returns how many of the rows of a release a cap leaves out.

@@ -143,7 +143,7 @@ func (v *viewer) want(name string) int {
 func (v *viewer) declare() {
 	used := v.plan.Columns()
 	for _, c := range v.plan.Job.Dataset.Columns {
-		if c.Derived != nil || c.Lookup != nil {
+		if c.Derived != nil || c.Lookup != nil || c.Joined != nil {
 			continue // it is computed, and not in the table
 		}
 		out := LookColumn{Name: c.Name, Declared: declaredText(c), holds: c.Type}
@@ -207,10 +207,13 @@ func (v *viewer) frame() {
 	for _, d := range v.plan.Draws {
 		design, ok := d.Design.(plan.Framed)
 		ok = ok && design.Frame() != nil
-		if !ok {
-			continue
+		if !ok || v.plan.Job.Dataset.MayVanish() {
+			continue // the table of the population says where a unit lies
 		}
 		frame := design.Frame()
+		if len(v.plan.Job.Dataset.Partners(frame.Columns()...)) > 0 {
+			continue // it stands in another table
+		}
 		f := viewedFrame{draw: d, counts: make([]int64, frame.Len()),
 			finder: run.UnitFinder{Frame: frame, Key: make([]string, len(frame.Columns())), Known: map[string]int32{}, Missing: run.NoUnit, Outside: run.NoUnit}}
 		for _, name := range frame.Columns() {
@@ -489,7 +492,10 @@ func (v *viewer) unitRows(ctx context.Context, column string) error {
 		return err
 	}
 	v.look.UnitRows = &f
-	if d.Cap != nil && v.computable() {
+	if d.OneRow && f.Rows > f.NullRows+f.Units {
+		v.look.fails("DATA_UNIT", "column %s: %d rows name a unit that has another row, and unit.rows is 1; fold or cap the table where a unit has several rows", column, f.Rows-f.NullRows-f.Units)
+	}
+	if d.Cap != nil && !d.Several() && v.computable() {
 		if v.look.Dropped, err = run.CapDrops(ctx, v.plan, v.table, v.content); err != nil {
 			return err
 		}
@@ -497,7 +503,7 @@ func (v *viewer) unitRows(ctx context.Context, column string) error {
 	if d.Key.Missing == job.NoUnitRefuse && f.NullRows > 0 {
 		v.look.fails("DATA_UNIT", "column %s: %d rows name no unit; say dataset.unit.missing: drop or own", column, f.NullRows)
 	}
-	if d.Relation == privacy.ReplaceOne && d.Slice == nil && f.Units != d.Size {
+	if d.Relation == privacy.ReplaceOne && d.Slice == nil && !d.MayVanish() && f.Units != d.Size {
 		v.look.fails("SAMPLE_SIZE_MISMATCH", "dataset.size is %d, and the table has %d units", d.Size, f.Units)
 	}
 	return nil
