@@ -176,7 +176,7 @@ func (l *Look) WriteText(w io.Writer) error {
 		output.Line(b, 0, "rows", fmt.Sprint(t.Rows))
 		t.writeFacts(b)
 		for _, name := range slices.Sorted(maps.Keys(t.Without)) {
-			output.Line(b, 0, "without "+name, fmt.Sprintf("%d units have no row in table %s", t.Without[name], name))
+			output.Line(b, 0, "without "+name, fmt.Sprintf("%d of its units have no row in table %s", t.Without[name], name))
 		}
 	}
 	return b.Flush()

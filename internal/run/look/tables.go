@@ -7,7 +7,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
-		"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/report"
 )
 
 // LookTable is one of several tables, as if it were the only one, and how its units meet the other tables.
