@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -37,7 +38,7 @@ func run(draws int, data, out, only string) error {
 	figures := 0
 	for _, p := range all {
 		for _, design := range designs {
-			if !strings.HasPrefix(p.name+"/"+design, only) {
+			if !strings.HasPrefix(p.name+"/"+design, only) || p.designs != nil && !slices.Contains(p.designs, design) {
 				continue
 			}
 			f, err := p.study(context.Background(), design, draws, nil)
@@ -52,7 +53,9 @@ func run(draws int, data, out, only string) error {
 	lowest, highest := 1.0, 0.0
 	for _, l := range lines {
 		for _, f := range l.f {
-			lowest, highest = math.Min(lowest, f.share()), math.Max(highest, f.share())
+			if f.drawn > 0 {
+				lowest, highest = math.Min(lowest, f.share()), math.Max(highest, f.share())
+			}
 		}
 	}
 	fmt.Fprintf(&b, head, draws, figures, 100*math.Sqrt(level*(1-level)/float64(draws)), 100*allowed, 100*(level-allowed), 100*lowest, 100*highest)
@@ -116,6 +119,12 @@ func writePopulation(b *strings.Builder, lines []line) {
 
 // cell is the coverage of the values of one release: the mean, the range, and the width.
 func cell(f []*figure) string {
+	all := len(f)
+	if f = slices.DeleteFunc(slices.Clone(f), func(x *figure) bool { return x.drawn == 0 }); len(f) == 0 {
+		return "blank"
+	} else if len(f) < all {
+		return fmt.Sprintf("%s; %d blank", cell(f), all-len(f))
+	}
 	low, high, held, ratio := 1.0, 0.0, 0.0, 0.0
 	for _, x := range f {
 		low, high = math.Min(low, x.share()), math.Max(high, x.share())

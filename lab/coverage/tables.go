@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -24,6 +25,7 @@ type population struct {
 	rate        string
 	epsilon     string
 	releases    []release
+	designs     []string      // nil: all
 	noise       *noise.Source // nil for that of a release
 }
 
@@ -60,7 +62,50 @@ func populations(folder string) ([]*population, error) {
 			return nil, err
 		}
 	}
-	return []*population{schools, income, spending}, nil
+	return append([]*population{schools, income, spending}, tails()...), nil
+}
+
+// tails are small tables far from one or both bounds, where the noise in the rank of a quantile
+// reaches the part of the bounds that holds no value.
+func tails() (out []*population) {
+	shapes := []struct {
+		name, about string
+		value       func(*rand.Rand) float64
+	}{
+		{"even", "even values between the bounds", func(r *rand.Rand) float64 { return 1000 * r.Float64() }},
+		{"lognormal", "a long tail, far below the upper bound", func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()) }},
+		{"normal", "values in the middle of the bounds", func(r *rand.Rand) float64 { return 500 + 50*r.NormFloat64() }},
+		{"narrow", "values in a tenth of the bounds, far from both", func(r *rand.Rand) float64 { return 300 + 100*r.Float64() }},
+		{"humps", "two groups of values, and nothing between them", func(r *rand.Rand) float64 { return 50 + 40*r.Float64() + 500*math.Floor(3*r.Float64()/2) }},
+	}
+	sizes := []struct {
+		rows    int
+		epsilon string
+	}{{100, "0.25"}, {150, "0.5"}, {300, "0.5"}, {400, "1"}, {2000, "0.5"}}
+	for i, shape := range shapes {
+		for k, size := range sizes {
+			for _, design := range []string{"table", "srswor"} {
+				p := &population{
+					name: fmt.Sprintf("%s-%d", shape.name, size.rows), about: shape.about, epsilon: size.epsilon, designs: []string{design},
+					columns: []sdk.Column{measure.Number("x", 0, 1000)}, size: int64(size.rows),
+				}
+				x := make([]float64, size.rows)
+				if design == "srswor" {
+					x = make([]float64, 4*size.rows)
+				}
+				rng := rand.New(rand.NewPCG(uint64(i), uint64(k)))
+				for j := range x {
+					x[j] = shape.value(rng)
+				}
+				p.table = sdktest.Table{Rows: len(x), Columns: map[string]sdk.Values{"x": {Float64: x}}}
+				for _, rank := range []string{"0.1", "0.25", "0.5", "0.75", "0.9", "0.99"} {
+					p.releases = append(p.releases, release{"quantiles", "{column: x, quantiles: [" + rank + "]}"})
+				}
+				out = append(out, p)
+			}
+		}
+	}
+	return out
 }
 
 // invented makes the values of the third table, always the same.

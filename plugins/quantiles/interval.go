@@ -112,15 +112,77 @@ func (s *search) widened(together float64) wide {
 		if s.epsilons == nil { // before the budget is divided
 			return out
 		}
-		noise := s.errors(out.ranks)
+		noise, scales := s.errors(out.ranks), s.scales(out.ranks)
+		clear := s.clear(out.ranks, scales, together)
 		for i, q := range s.Quantiles {
+			p := float64(q) / whole
 			for side, at := range []int{out.at[i].low, out.at[i].high} {
 				variance := 0.0
 				for k, x := range noise[at] {
 					variance += x / (s.epsilons[k] * s.epsilons[k])
 				}
-				half[i][side] = s.Interval.Half(s.Interval.Deviation(float64(q)/whole, together, s.heavy), math.Sqrt(variance)/together) + 0.5/together
+				half[i][side] = s.Interval.Half(s.Interval.Deviation(p, together, s.heavy), math.Sqrt(variance)/together) + 0.5/together
+				if s.lattice.finer(side) { // ten times as many public numbers there hold the same values
+					half[i][side] += math.Ln10 * scales[at] / together
+				}
 			}
+			half[i][0] = math.Max(half[i][0], p-clear[out.at[i].low][0])
+			half[i][1] = math.Max(half[i][1], clear[out.at[i].high][1]-p)
+		}
+	}
+	return out
+}
+
+// stray is the probability with which the end of an interval may lie in a part of the bounds that
+// holds no value, on the side of the quantile.
+const stray = 0.005
+
+// scales returns for each rank by how many records a cut must be off, within the rows between the
+// cuts that bound it, to be e times less likely.
+func (s *search) scales(q ranks) []float64 {
+	out := make([]float64, len(q))
+	for k, nodes := range q.levels() {
+		for _, n := range nodes {
+			num, den := n.share(q)
+			out[n.at] = 2 * float64(s.sensitivity(k, num, den)) / (float64(den*s.points) * s.perWeight * s.epsilons[k])
+		}
+	}
+	return out
+}
+
+// clear returns for each rank the largest one, and the smallest one, that may stand in its place
+// so that its cut lies above all values, or below all, with a probability of at most stray.
+//
+// # Contract
+//
+// That holds wherever the values lie, if no public number near the cut holds more rows than
+// scales says. Proof: recursion.proof.md.
+func (s *search) clear(q ranks, scales []float64, together float64) [][2]float64 {
+	most, cells := math.Log(stray), math.Log(float64(s.lattice.cells))
+	out := make([][2]float64, len(q))
+	chance := make([][2]float64, len(q)) // bounds of the logarithms of these probabilities
+	for _, nodes := range q.levels() {
+		for _, n := range nodes {
+			low, high, at := float64(n.low)/whole, float64(n.high)/whole, float64(q[n.at])/whole
+			above, below := 0.0, 0.0 // of the cuts that bound its rows; the bounds themselves are there
+			if n.to < len(q) {
+				above = chance[n.to][0]
+			}
+			if n.from >= 0 {
+				below = chance[n.from][1]
+			}
+			// Where the upper cut lies above all values, all rows from low on are between the cuts,
+			// more by this factor; and likewise below.
+			b := scales[n.at] / together
+			up, down := b*(high-low)/(1-low), b*(high-low)/high
+			out[n.at] = [2]float64{high - up*math.Max(0, cells+above-most), low + down*math.Max(0, cells+below-most)}
+			if above <= most {
+				out[n.at][0] = high
+			}
+			if below <= most {
+				out[n.at][1] = low
+			}
+			chance[n.at] = [2]float64{above + math.Min(0, cells-(high-at)/up), below + math.Min(0, cells-(at-low)/down)}
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package quantiles
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/dprelease/dprelease/plugins/linear"
@@ -95,4 +96,83 @@ func TestNoInterval(t *testing.T) {
 			t.Errorf("%s: a cap is accepted", params)
 		}
 	}
+}
+
+// All values lie at 50 to 69 of 0 to 200. The exact probability that the lower end lies above them
+// all, over the cuts of both levels, is small for each rank and size. The twin forgets the empty
+// part, as if values lay densely up to the bound.
+func TestEndsKeepToTheValues(t *testing.T) {
+	for _, c := range []struct {
+		rank    string
+		rows    int64
+		epsilon float64
+	}{{"0.75", 60, 1}, {"0.9", 80, 1}, {"0.9", 200, 0.5}, {"0.97", 150, 1}} {
+		req := asked(`"quantiles":[`+c.rank+`],"step":1,`, privacy.ReplaceOne, c.rows, 0)
+		req.Public.Columns[0].Upper, req.Target.Epsilon = 200, c.epsilon
+		l, err := newLayout(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := newSearch(l, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.spend(req); err != nil {
+			t.Fatal(err)
+		}
+		p := new([page]int64)
+		for i := range c.rows {
+			p[50+i%20]++
+		}
+		g := newGroup(s.points, []*[page]int64{p})
+		held := s.widened(float64(c.rows))
+		dense, flat := *s, *s.layout
+		flat.lattice.cells = 1
+		dense.layout = &flat
+		twin := dense.widened(float64(c.rows))
+		if got := s.above(g, held); !held.at[0].bottom && got > stray {
+			t.Errorf("rank %s of %d rows: the lower end is above all values with a probability of %v", c.rank, c.rows, got)
+		}
+		if got := s.above(g, twin); twin.at[0].bottom || got < 3*stray {
+			t.Errorf("rank %s of %d rows: the twin is above all values with a probability of %v", c.rank, c.rows, got)
+		}
+	}
+}
+
+// above is the probability that the lowest of three cuts lies above all values. The cuts in a cell
+// are taken for the one in its middle.
+func (s *search) above(g group, w wide) float64 {
+	end := s.lattice.cells * s.points
+	first := g.cells[len(g.cells)-1] + 1 // the first cell above the values
+	// chances returns the probability of each cell for the cut of a node between 0 and hi.
+	chances := func(n node, level int, hi int64) []float64 {
+		num, den := n.share(w.ranks)
+		rate := sdk.SelectRate(s.epsilons[level], s.sensitivity(level, num, den))
+		out, sum := make([]float64, s.lattice.cells+1), 0.0
+		for _, piece := range g.pieces(0, hi, num, den, rate) {
+			const parts = 64
+			for lo := piece.Lo; lo <= piece.Hi; lo += s.points / parts {
+				width := math.Min(float64(s.points/parts), float64(piece.Hi-lo+1))
+				x := width * math.Exp(-rate*float64(piece.Score+piece.Slope*(lo-piece.Lo)))
+				out[lo/s.points] += x
+				sum += x
+			}
+		}
+		for i := range out {
+			out[i] /= sum
+		}
+		return out
+	}
+	levels := w.levels()
+	total := 0.0
+	for c, x := range chances(levels[0][0], 0, end) {
+		if x > 0 && int64(c) >= first {
+			for at, y := range chances(levels[1][0], 1, min(int64(c)*s.points+s.points/2, end)) {
+				if int64(at) >= first {
+					total += x * y
+				}
+			}
+		}
+	}
+	return total
 }

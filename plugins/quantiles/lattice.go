@@ -161,3 +161,9 @@ func (l *lattice) value(i int64) float64 {
 	}
 	return math.Min(math.Max(x, l.lower), l.upper)
 }
+
+// finer reports whether somewhere below a value (side 1) or above one (side 0) the public numbers
+// suddenly lie ten times as close to each other.
+func (l *lattice) finer(side int) bool {
+	return len(l.stretches) > 1 && (side == 1 && l.upper > 0 || side == 0 && l.lower < 0)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -245,6 +246,15 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	}
 	note := fmt.Sprintf("%s: ranks are off by about %.3g records in the root mean square where values are dense, plus rounding to a public number",
 		steps, s.rankSD())
+	if s.Interval != nil && s.rows > 0 {
+		all := s.widened(s.rows).at
+		if blank := slices.DeleteFunc(slices.Clone(all), func(p place) bool { return !p.bottom || !p.top }); len(blank) > 0 {
+			note = fmt.Sprintf("%d of %d values will be blank, because their interval holds everything between the bounds: take a larger epsilon, narrower bounds or a step; %s", len(blank), len(all), note)
+			if len(blank) == len(all) {
+				note = sdk.NoUse + note
+			}
+		}
+	}
 	return s.shaped(sdk.Plan{Event: s.event(), Errors: []sdk.ExpectedError{{
 		Field: linear.EstimateField, Note: note, SamplingNote: "it depends on how densely the values lie around the quantile, which is private",
 	}}}), nil
