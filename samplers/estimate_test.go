@@ -8,6 +8,22 @@ import (
 
 // of is what an estimate says of the draw m, in which the rows add x.
 func (e Estimate) of(m int64, x, w []float64, strata []int32, best bool) float64 {
+	if c := e.Clusters; c != nil {
+		total, sum := make([]float64, c.Number), 0.0
+		for i := range x {
+			total[c.Of[strata[i]]] += x[i] * float64(m>>i&1)
+			sum += x[i] * float64(m>>i&1)
+		}
+		v := -e.Mean * sum * sum
+		for _, t := range total {
+			v += e.Square * t * t
+		}
+		b := 0.0
+		for i := range x {
+			b = math.Max(b, math.Abs(x[i])/w[i])
+		}
+		return c.Left*v + (1-c.Left)*c.Within*b*b
+	}
 	total, square, v := map[int32]float64{}, map[int32]float64{}, 0.0
 	for i := range x {
 		if m>>i&1 == 0 {
@@ -49,6 +65,15 @@ func TestEstimateOfEveryDraw(t *testing.T) {
 		{"stratified", must[*StratifiedTake](t)(NewStratifiedTake(f, []int64{2, 2, 1})), 6, rowsOf(f), false},
 		{"stratified, equal weights", must[*StratifiedTake](t)(NewStratifiedTake(equal, []int64{2, 2})), 8, rowsOf(equal), false},
 	}
+	towns := mustFrame(t, "town/house", "a/1 2", "a/2 1", "b/3 2", "c/4 1", "c/5 2")
+	staged := func(stages ...Stage) Design { return must[*Multistage](t)(NewMultistage(towns, stages)) }
+	cases = append(cases,
+		varianceCase{"all rows of 2 of 3 towns", staged(Stage{Unit: "town", Take: 2}, Stage{Unit: "house", All: true}, Stage{All: true}), 8, rowsOf(towns), true},
+		varianceCase{"1 house in each of 2 of 3 towns", staged(Stage{Unit: "town", Take: 2}, Stage{Unit: "house", Take: 1}, Stage{All: true}), 8, rowsOf(towns), false},
+		varianceCase{"1 row of each of 2 of 3 towns", staged(Stage{Unit: "town", Take: 2}, Stage{Unit: "house", Take: 1}, Stage{Take: 1}), 8, rowsOf(towns), false},
+		varianceCase{"1 house in each town", staged(Stage{Unit: "town", All: true}, Stage{Unit: "house", Take: 1}, Stage{All: true}), 8, rowsOf(towns), false},
+		varianceCase{"rows of each house", staged(Stage{Unit: "town", All: true}, Stage{Unit: "house", All: true}, Stage{Take: 2, AtMost: true}), 8, rowsOf(towns), true},
+	)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range cases {
 		e, err := NewEstimate(c.d, nil)
@@ -183,5 +208,41 @@ func TestEstimateRefused(t *testing.T) {
 		if e, err := NewEstimate(d, table); err == nil {
 			t.Errorf("%s: %+v", name, e)
 		}
+	}
+}
+
+// Rows of a town are alike. The variance is that between towns; the twin, which takes the rows for
+// what was drawn first, is far below it.
+func TestClustersAreNotRows(t *testing.T) {
+	f := mustFrame(t, "town", "a 3", "b 3", "c 3")
+	d := must[*Multistage](t)(NewMultistage(f, []Stage{{Unit: "town", Take: 2}, {Take: 2}}))
+	e, err := NewEstimate(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := e.Clusters; c.Number != 3 || c.Drawn != 2 || c.Most != 2 || c.Within != 2 || e.Rows != 2 || e.Mean != 1 || e.Square != 2 {
+		t.Errorf("%+v with %+v", e, c)
+	}
+	units := rowsOf(f)
+	z, ones := make([]float64, 9), make([]float64, 9)
+	for i, u := range units {
+		z[i], ones[i] = []float64{1, 2, 4}[u], 1
+	}
+	law := lawOfDesign(t, varianceCase{d: d, rows: 9, units: units})
+	truth := varianceOf(law, ones, z)
+	twin, err := fixed(4, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, rows := 0.0, 0.0
+	for m, p := range law {
+		mean += p * e.of(m, z, ones, units, false)
+		rows += p * twin.of(m, z, nil, nil, false)
+	}
+	if mean < truth || mean > 5*truth || rows > 0.8*truth {
+		t.Errorf("%v by towns and %v by rows, the variance is %v", mean, rows, truth)
+	}
+	if _, err := NewEstimate(must[*Multistage](t)(NewMultistage(f, []Stage{{Unit: "town", Take: 1}, {Take: 2}})), nil); err == nil {
+		t.Error("one town has an estimate")
 	}
 }

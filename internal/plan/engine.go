@@ -72,6 +72,8 @@ func (p *Planned) distributable() error {
 				wrong(job.Key("dataset.columns", r.Job.Bounds), "its bounds are found in the rows before other releases read them")
 			case !builtin:
 				wrong(r.path(p.Job)+".mechanism", r.Job.Mechanism+" is a plugin, and a plugin does not run on an engine's workers")
+			case r.Clusters != nil:
+				wrong(r.path(p.Job)+".interval", "squares of the totals of first-stage units do not add up over parts of the rows")
 			case !r.Mech.About().Linear:
 				wrong(r.path(p.Job)+".mechanism", r.Job.Mechanism+" is not linear: the results of parts of the rows do not add up")
 			}

@@ -24,6 +24,18 @@ type interval struct {
 	Strata    *strata `json:"strata,omitempty"`
 	// Replacement says that the variance is that of a draw with replacement.
 	Replacement bool `json:"replacement,omitempty"`
+	// Clusters says that the squares are those of the totals of clusters.
+	Clusters *clusters `json:"clusters,omitempty"`
+}
+
+// clusters are the units that a draw takes first: the column that a mechanism reads them in, and
+// the largest sum of the weights of the rows of one.
+type clusters struct {
+	Column string  `json:"column"`
+	Most   float64 `json:"most"`
+	// Left and Within are those of samplers.Clusters.
+	Left   float64 `json:"left"`
+	Within float64 `json:"within"`
 }
 
 // strata are the estimates by stratum, in the order of the domain of a declared column.
@@ -82,8 +94,33 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	}
 	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows, Collected: table != nil}
 	v.Strata = q.strataOf(d, e)
+	if c := e.Clusters; c != nil {
+		q.Clusters = &Clusters{Of: c.Of, Column: q.unused("first stage")}
+		v.Clusters = &clusters{q.Clusters.Column, c.Most, c.Left, c.Within}
+		q.Public.Columns = append(q.Public.Columns, sdk.Column{Name: q.Clusters.Column, Type: sdk.Category, Domain: numbered(c.Number), Missing: sdk.MissingRefuse})
+	}
 	q.Params, err = with(q.Params, "interval", v)
 	return err
+}
+
+// Clusters say which of the units that a draw takes first each row lies in: a column that is not in
+// the table.
+type Clusters struct {
+	Column string
+	Of     []int32 // by ultimate unit of the frame
+}
+
+// In reports whether a mechanism reads the clusters in the column of that name.
+func (c *Clusters) In(column string) bool { return c != nil && c.Column == column }
+
+// unused is a name for a column that no column of the job has.
+func (q *Question) unused(name string) string {
+	for {
+		if _, taken := q.Public.Column(name); !taken {
+			return name
+		}
+		name += "′"
+	}
 }
 
 // Level is the level, in per cent, of the intervals of a release, "" where it has none. It differs

@@ -24,6 +24,8 @@ type Question struct {
 	groups int64           // apart, and a unit may have rows in so many groups; 0 stands for 1
 	// Weights are the survey weights that the mechanism sees; nil for none.
 	Weights *Weigher
+	// Clusters are those that the interval of a sample of clusters reads; nil for none.
+	Clusters *Clusters
 }
 
 func (q *Question) path(j *job.Job) string { return j.ReleasePath(q.index) }

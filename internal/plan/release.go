@@ -126,7 +126,7 @@ func (r *PlannedRelease) Reads() []string {
 func (r *PlannedRelease) Counts() []string {
 	var names []string
 	for _, c := range r.Plan.Columns {
-		if !r.Cells.Label(c) {
+		if !r.Cells.Label(c) && !r.Clusters.In(c) {
 			names = append(names, c)
 		}
 	}

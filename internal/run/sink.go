@@ -14,7 +14,7 @@ import (
 // sink is where one release's rows go: which of the prepared columns it reads, which rows
 // count, and the writer that hands them to the mechanism.
 type sink struct {
-	wants []int // of the prepared columns; cellsAt stands for the column of cells
+	wants []int // of the prepared columns; cellsAt stands for the column of cells, clustersAt for that of clusters
 	masks []int // of the conditions, all of which must hold
 	cap   *units.Kept
 	cells *celled
@@ -22,10 +22,17 @@ type sink struct {
 
 	weigher  *plan.Weigher // nil where the rows have no weights of their own
 	weightAt int           // of the prepared columns
+
+	units    []int32 // the ultimate unit of every row of the source
+	clusters []int32 // the cluster of each ultimate unit
 }
 
-// cellsAt stands among the columns of a sink for its column of cells.
-const cellsAt = -1
+// cellsAt stands among the columns of a sink for its column of cells, clustersAt for that of the
+// clusters that were drawn first.
+const (
+	cellsAt    = -1
+	clustersAt = -2
+)
 
 // celled computes the cell of each row from the codes of the group columns.
 type celled struct {
@@ -67,9 +74,13 @@ func (c *celled) of(n int, ready []sdk.Values, mask []byte) []int32 {
 func newSink(s *sample, rel *plan.PlannedRelease, capped *units.Kept) sink {
 	out := sink{cap: capped}
 	for _, name := range rel.Plan.Columns {
-		if rel.Cells.Label(name) {
+		switch {
+		case rel.Cells.Label(name):
 			out.wants = append(out.wants, cellsAt)
-		} else {
+		case rel.Clusters.In(name):
+			out.wants = append(out.wants, clustersAt)
+			out.units, out.clusters = s.picker.units, rel.Clusters.Of
+		default:
 			out.wants = append(out.wants, s.want(name))
 		}
 	}
@@ -96,6 +107,10 @@ func (s *sink) write(b block) error {
 		switch {
 		case k == cellsAt:
 			some[i] = sdk.Values{Codes: s.cells.of(b.rows, b.ready, mask)}
+		case k == clustersAt:
+			if some[i] = s.clustersOf(b); mask != nil {
+				some[i] = masked(some[i], mask)
+			}
 		case mask == nil:
 			some[i] = b.ready[k]
 		default:
@@ -106,6 +121,19 @@ func (s *sink) write(b block) error {
 		return apart.add(s.cells.of(b.rows, b.ready, mask), some, weights)
 	}
 	return s.to.Write(sdk.Batch{Rows: b.rows, Columns: some, Weights: weights})
+}
+
+// clustersOf finds the cluster of each row in the public frame, -1 for a row in no unit, which does
+// not count.
+func (s *sink) clustersOf(b block) sdk.Values {
+	codes := make([]int32, b.rows)
+	for i := range codes {
+		codes[i] = -1
+		if u := s.units[b.row(i)]; u >= 0 {
+			codes[i] = s.clusters[u]
+		}
+	}
+	return sdk.Values{Codes: codes}
 }
 
 // weights multiplies the weights of the draw by those of the survey, where the release has them.

@@ -45,20 +45,27 @@ func run(draws int, data, out, only string) error {
 			if err != nil {
 				return err
 			}
-			lines, figures = append(lines, line{p, design, f}), figures+len(f)
+			lines = append(lines, line{p, design, f})
 		}
 	}
 	var b strings.Builder
-	allowed := luck(level, draws, figures)
 	lowest, highest := 1.0, 0.0
 	for _, l := range lines {
 		for _, f := range l.f {
-			if f.drawn > 0 {
+			if !f.blank() {
+				figures++
 				lowest, highest = math.Min(lowest, f.share()), math.Max(highest, f.share())
 			}
 		}
 	}
+	allowed := luck(level, draws, figures)
 	fmt.Fprintf(&b, head, draws, figures, 100*math.Sqrt(level*(1-level)/float64(draws)), 100*allowed, 100*(level-allowed), 100*lowest, 100*highest)
+	first := slices.IndexFunc(lines, func(l line) bool { return l.p.tail })
+	if first < 0 {
+		first = len(lines)
+	}
+	tails := lines[first:]
+	lines = lines[:first]
 	for len(lines) > 0 {
 		n := 0
 		for n < len(lines) && lines[n].p == lines[0].p {
@@ -67,6 +74,7 @@ func run(draws int, data, out, only string) error {
 		writePopulation(&b, lines[:n])
 		lines = lines[n:]
 	}
+	writeTails(&b, tails)
 	if out == "" {
 		fmt.Print(b.String())
 	} else if err := os.WriteFile(filepath.Join(out, "coverage.md"), []byte(b.String()), 0o644); err != nil {
@@ -117,10 +125,34 @@ func writePopulation(b *strings.Builder, lines []line) {
 	}
 }
 
+// writeTails writes a table with a row for each small table and design, and a column for each rank.
+func writeTails(b *strings.Builder, lines []line) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## Quantiles of small tables\n\nMade at random, bounds 0 and 1000: the noise in rank reaches the part of the bounds that holds no value. *table* is all rows, *srswor* a quarter of them.\n\n")
+	var about []string
+	for _, l := range lines {
+		if !slices.Contains(about, l.p.about) {
+			about = append(about, l.p.about)
+			fmt.Fprintf(b, "- %s.\n", l.p.about)
+		}
+	}
+	fmt.Fprintf(b, "\n| values | rows | ε | design | %s |\n|---|---|---|---|%s\n", strings.Join(tailRanks, " | "), strings.Repeat("---|", len(tailRanks)))
+	for _, l := range lines {
+		name, _, _ := strings.Cut(l.p.name, "-")
+		fmt.Fprintf(b, "| %s | %d | %s | %s |", name, l.p.size, l.p.epsilon, l.design)
+		for i := range l.f {
+			fmt.Fprintf(b, " %s |", cell(l.f[i:i+1]))
+		}
+		b.WriteString("\n")
+	}
+}
+
 // cell is the coverage of the values of one release: the mean, the range, and the width.
 func cell(f []*figure) string {
 	all := len(f)
-	if f = slices.DeleteFunc(slices.Clone(f), func(x *figure) bool { return x.drawn == 0 }); len(f) == 0 {
+	if f = slices.DeleteFunc(slices.Clone(f), (*figure).blank); len(f) == 0 {
 		return "blank"
 	} else if len(f) < all {
 		return fmt.Sprintf("%s; %d blank", cell(f), all-len(f))
@@ -145,7 +177,7 @@ const head = `# How often intervals hold the value
 An interval of 95 %% holds the population's value in about 95 of 100 runs, over draw and noise together (P30): %d draws of each design from each table, %d released values, with the real plans, samplers, mechanisms and noise.
 
 The standard error of a share is %.1f points. The worst of all may lie %.1f points below 95 %% by luck alone (in 95 of 100 such studies), that is at %.1f %%; the lowest share here is %.1f %%, the highest %.1f %%.
-A cell holds the share in per cent, for several values also the lowest and highest, and then the mean width over that of ±1.96 true standard errors, which nobody knows.
+A value that is blank in more than a tenth of the draws, because its noise hides it or its interval holds everything, is called blank here. A cell holds the share in per cent, for several values also the lowest and highest, and then the mean width over that of ±1.96 true standard errors, which nobody knows.
 
-*table* is the whole table (noise alone); *strata* takes fixed numbers, *rates* a rate for each stratum (under add-remove; the others are under replace-one); *collected* is itself a simple random sample, from which totals have no interval; *survey* draws rows with unequal chances, as weights.
+*table* is the whole table (noise alone); *strata* takes fixed numbers, *rates* a rate for each stratum (under add-remove; the others are under replace-one); *collected* is itself a simple random sample, from which totals have no interval; *survey* draws rows with unequal chances, as weights; *stages* draws 250 districts and 4 schools in each, 600 households with all their persons, 60 shops of 200 and 30 customers in each, or 10 of 20 towns and 100 rows in each.
 `

@@ -35,7 +35,7 @@ import (
 )
 
 // designs are the ways to draw.
-var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collected", "survey"}
+var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collected", "survey", "stages"}
 
 var mechanisms = map[string]sdk.Mechanism{
 	"mean": mean.Mechanism{}, "sum": sum.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{},
@@ -105,6 +105,13 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		}
 		table = fmt.Sprintf("frame: {path: %q, records: rows}", file)
 		sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, take: {%s}}}", p.strata, strings.Join(takes, ", "))
+	case "stages":
+		file := filepath.Join(folder, p.name+"-clusters.csv")
+		if err := os.WriteFile(file, []byte(p.clusters.list()), 0o600); err != nil {
+			return nil, err
+		}
+		table = fmt.Sprintf("frame: {path: %q, records: rows}", file)
+		sample = fmt.Sprintf("samples: {s: {method: multistage, stages: [{unit: %s, take: %d}, {take: %d, short: all}]}}", p.clusters.Name, p.clusters.take, p.clusters.rows)
 	case "rates":
 		var rates []string
 		for h, key := range p.domain() {
@@ -135,6 +142,9 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		}
 	}
 	for i, r := range p.releases {
+		if design == "stages" && slices.Contains(p.clusters.without, r.mechanism) {
+			continue
+		}
 		if design == "collected" && slices.Contains([]string{"sum", "count", "histogram"}, r.mechanism) {
 			continue // the table's totals are not the population's
 		}
@@ -204,6 +214,21 @@ func (p *population) pick(names []string, which []uint32, weights []float64) *ro
 	return &rows{batch: b}
 }
 
+// pickOf takes the rows for a release, which may read the clusters that they lie in.
+func (p *population) pickOf(r *plan.PricedRelease, which []uint32, weights []float64) *rows {
+	at := slices.IndexFunc(r.Plan.Columns, r.Clusters.In)
+	if at < 0 {
+		return p.pick(r.Plan.Columns, which, weights)
+	}
+	out := p.pick(slices.Delete(slices.Clone(r.Plan.Columns), at, at+1), which, weights)
+	var codes []int32
+	for _, i := range which {
+		codes = append(codes, r.Clusters.Of[p.clusters.codes[i]]) // the frame has them in this order
+	}
+	out.batch.Columns = slices.Insert(out.batch.Columns, at, sdk.Values{Codes: codes})
+	return out
+}
+
 // numbers is a column of a result.
 func numbers(r sdk.Result, name string) []float64 {
 	at := slices.IndexFunc(r.Columns, func(c sdk.ResultColumn) bool { return c.Name == name })
@@ -218,11 +243,16 @@ type figure struct {
 	release       release
 	row           int
 	held, drawn   int
+	blanks        int
 	unbounded     int     // intervals without an end
 	width, spread float64 // the mean width, and the sum of squared errors
 }
 
 func (f *figure) share() float64 { return float64(f.held) / float64(f.drawn) }
+
+// blank reports whether a value is shown too seldom for its share to tell of all draws: it is shown
+// when the noise in its number of rows is large.
+func (f *figure) blank() bool { return 9*f.blanks > f.drawn }
 
 // study runs all releases by a design so many times. Change may alter the parameters of a
 // release, for the twin of a test.
@@ -269,7 +299,7 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 					own[i] = r.Weights.Of(w)
 				}
 			}
-			res, err := mechanisms[r.Job.Mechanism].Release(ctx, req, p.pick(req.Plan.Columns, which, own), measure.Noise{Source: src})
+			res, err := mechanisms[r.Job.Mechanism].Release(ctx, req, p.pickOf(r, which, own), measure.Noise{Source: src})
 			if err != nil {
 				return nil, err
 			}
@@ -280,6 +310,7 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 				}
 				f := figures[r.Job.Name][i]
 				if math.IsNaN(value[i] - v) { // blank, or a cell in which nobody knows the truth
+					f.blanks++
 					continue
 				}
 				f.drawn++
@@ -378,14 +409,17 @@ func (p *population) draw(d samplers.Design, design string, rng *rand.Rand) ([]u
 		return nil, nil, err
 	}
 	var chosen samplers.Selection
-	if design == "strata" || design == "rates" {
+	switch design {
+	case "stages":
+		chosen, err = s.NextUnits(p.clusters.codes)
+	case "strata", "rates":
 		frame, domain := d.(plan.Framed).Frame(), p.domain()
 		var units []int32 // of the frame, in which the rows lie
 		for _, code := range p.stratum() {
 			units = append(units, frame.UnitOf(domain[code]))
 		}
 		chosen, err = s.NextUnits(units)
-	} else {
+	default:
 		chosen, err = s.Next(p.table.Rows)
 	}
 	if err != nil {

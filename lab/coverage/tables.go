@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/noise"
@@ -26,7 +28,40 @@ type population struct {
 	epsilon     string
 	releases    []release
 	designs     []string      // nil: all
+	tail        bool          // one of tails
+	clusters    clusters      // of the multistage samples
 	noise       *noise.Source // nil for that of a release
+}
+
+// clusters are the first-stage units of a multistage sample: of so many of them, so many rows each.
+type clusters struct {
+	sdk.Column
+	codes      []int32
+	take, rows int64
+	without    []string // the mechanisms that have no interval
+}
+
+// list is the frame as a file.
+func (c *clusters) list() string {
+	rows := make([]int, len(c.Domain))
+	for _, code := range c.codes {
+		rows[code]++
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s,rows\n", c.Name)
+	for i, key := range c.Domain {
+		fmt.Fprintf(&b, "%s,%d\n", key, rows[i])
+	}
+	return b.String()
+}
+
+// set numbers the values of a column of keys.
+func (c *clusters) set(keys []string) {
+	c.Domain = slices.Compact(slices.Sorted(slices.Values(keys)))
+	for _, key := range keys {
+		at, _ := slices.BinarySearch(c.Domain, key)
+		c.codes = append(c.codes, int32(at))
+	}
 }
 
 // release is a statistic: its mechanism and its parameters.
@@ -56,14 +91,67 @@ func populations(folder string) ([]*population, error) {
 		releases: statistics("spent", "visits", "area", "village", "0, 10, 100, 1000, 2000", "spent"),
 	}
 	spending.table = invented(20_000)
+	schools.clusters = clusters{Column: sdk.Column{Name: "district"}, take: 250, rows: 4}
+	income.clusters = clusters{Column: sdk.Column{Name: "household"}, take: 600, rows: 9}
+	spending.clusters = clusters{Column: sdk.Column{Name: "shop"}, take: 60, rows: 30}
 	for p, file := range map[*population]string{schools: "schools.csv", income: "eusilc.csv"} {
+		key := p.clusters.Name
 		var err error
-		if p.table, err = measure.ReadCSV(filepath.Join(folder, file), p.columns); err != nil {
+		if p.table, err = measure.ReadCSV(filepath.Join(folder, file), append(slices.Clone(p.columns), measure.Number(key, 0, 1e9))); err != nil {
 			return nil, err
 		}
+		var keys []string
+		for _, x := range p.table.Columns[key].Float64 {
+			keys = append(keys, fmt.Sprint(int64(x)))
+		}
+		p.clusters.set(keys)
 	}
-	return append([]*population{schools, income, spending}, tails()...), nil
+	// A shop's customers spend alike.
+	order := make([]int, spending.table.Rows)
+	rng := rand.New(rand.NewPCG(5, 29))
+	near := make([]float64, len(order))
+	for i, v := range spending.table.Columns["visits"].Float64 {
+		order[i], near[i] = i, v+6*rng.NormFloat64()
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(near[a], near[b]) })
+	keys := make([]string, len(order))
+	for place, i := range order {
+		keys[i] = fmt.Sprint(place / 100)
+	}
+	spending.clusters.set(keys)
+	for _, p := range []*population{schools, income, spending} {
+		p.clusters.without = []string{"ratio", "variance", "sd", "histogram", "quantiles"}
+	}
+	return append([]*population{schools, income, spending, towns()}, tails()...), nil
 }
+
+// towns are 20 clusters of unlike level, of which half are drawn.
+func towns() *population {
+	rng := rand.New(rand.NewPCG(20, 29))
+	p := &population{name: "towns", about: "made at random: twenty towns, whose means differ", epsilon: "2", designs: []string{"table", "stages"},
+		columns:  []sdk.Column{measure.Number("x", 0, 100), measure.Category("kind", "a", "b")},
+		clusters: clusters{Column: sdk.Column{Name: "town"}, take: 10, rows: 100},
+		releases: []release{{"mean", "{column: x}"}, {"mean", "{column: x, by: kind}"}, {"sum", "{column: x}"}, {"proportion", `{column: kind, values: ["b"]}`}, {"count", "{by: kind}"}},
+	}
+	var x []float64
+	var kind []int32
+	var keys []string
+	for town := range 20 {
+		level, share := 50+15*rng.NormFloat64(), 0.2+0.6*rng.Float64()
+		for range 500 {
+			k := int32(0)
+			if rng.Float64() < share {
+				k = 1
+			}
+			x, kind, keys = append(x, min(max(level+10*float64(k)+10*rng.NormFloat64(), 0), 100)), append(kind, k), append(keys, fmt.Sprint(town))
+		}
+	}
+	p.table = sdktest.Table{Rows: len(x), Columns: map[string]sdk.Values{"x": {Float64: x}, "kind": {Codes: kind}}}
+	p.clusters.set(keys)
+	return p
+}
+
+var tailRanks = []string{"0.1", "0.25", "0.5", "0.75", "0.9", "0.99"}
 
 // tails are small tables far from one or both bounds, where the noise in the rank of a quantile
 // reaches the part of the bounds that holds no value.
@@ -86,7 +174,7 @@ func tails() (out []*population) {
 		for k, size := range sizes {
 			for _, design := range []string{"table", "srswor"} {
 				p := &population{
-					name: fmt.Sprintf("%s-%d", shape.name, size.rows), about: shape.about, epsilon: size.epsilon, designs: []string{design},
+					name: fmt.Sprintf("%s-%d", shape.name, size.rows), about: shape.name + ": " + shape.about, epsilon: size.epsilon, designs: []string{design}, tail: true,
 					columns: []sdk.Column{measure.Number("x", 0, 1000)}, size: int64(size.rows),
 				}
 				x := make([]float64, size.rows)
@@ -98,7 +186,7 @@ func tails() (out []*population) {
 					x[j] = shape.value(rng)
 				}
 				p.table = sdktest.Table{Rows: len(x), Columns: map[string]sdk.Values{"x": {Float64: x}}}
-				for _, rank := range []string{"0.1", "0.25", "0.5", "0.75", "0.9", "0.99"} {
+				for _, rank := range tailRanks {
 					p.releases = append(p.releases, release{"quantiles", "{column: x, quantiles: [" + rank + "]}"})
 				}
 				out = append(out, p)

@@ -56,7 +56,7 @@ func newQuery(req sdk.PlanRequest) (*layout, error) {
 	}
 	l := &layout{shape: s, public: req.Public, weights: w}
 	l.lattice = linear.NewLattice(0, l.step(req.Target.Epsilon), w.Least, w.Most)
-	if err := l.Interval.Check(req.Public, l.cells, true, l.values()...); err != nil {
+	if err := l.Interval.CheckClustered(req.Public, l.cells, true, l.values()...); err != nil {
 		return nil, err
 	}
 	// A row adds one to its cell, or its value.
@@ -68,9 +68,10 @@ func newQuery(req sdk.PlanRequest) (*layout, error) {
 	return l, err
 }
 
-// step is 1 for unweighted counts, and about a millionth of the noise for sums and weighted counts.
+// step is 1 for unweighted counts, and about a millionth of the noise for sums, weighted counts and
+// counts whose squares by cluster would be too coarse in whole rows.
 func (l *layout) step(epsilon float64) float64 {
-	if l.Sum == "" && l.weights.Most == 1 && l.weights.Least == 1 {
+	if l.Sum == "" && l.weights.Most == 1 && l.weights.Least == 1 && !l.Interval.Clustered() {
 		return 1
 	}
 	// How far one row can move the sums, before rounding.

@@ -16,11 +16,12 @@ type Additive struct {
 	interval *Interval
 	// zeroOne says that a row adds 1 or nothing, so the sum is also the sum of the squares.
 	zeroOne  bool
-	positive bool    // no row adds less than 0
-	square   int64   // the step in which squares are counted; 0: there are no squares
-	top      int64   // the largest square, in these steps
-	strata   int     // the number of sums by stratum, each in steps of stratumStep
-	factor   float64 // the largest factor of a square in any stratum
+	positive bool           // no row adds less than 0
+	square   int64          // the step in which squares are counted; 0: there are no squares
+	top      int64          // the largest square, in these steps
+	strata   int            // the number of sums by stratum, each in steps of stratumStep
+	factor   float64        // the largest factor of a square in any stratum
+	clusters *clusterTotals // whose squares are added up in the place of those of rows; or nil
 }
 
 // stratumStep divides the values in the sums by stratum, so that they take less of the budget.
@@ -37,6 +38,9 @@ func NewAdditive(l Lattice, low, high float64, column *sdk.Column, cells Cells, 
 	a.Reach, a.Add, a.positive = Scalar(least, most), a.plain, least >= 0
 	if iv == nil || !iv.sampled() {
 		return a, nil
+	}
+	if iv.Clusters != nil {
+		return a, a.byCluster(least, most, cells, req)
 	}
 	if a.zeroOne = column == nil && iv.Strata == nil && req.Public.Design.EqualWeights; a.zeroOne {
 		return a, nil
@@ -62,6 +66,53 @@ func NewAdditive(l Lattice, low, high float64, column *sdk.Column, cells Cells, 
 		a.Reach = Squared(least, most, a.square)
 	}
 	return a, nil
+}
+
+// byCluster adds up the squares of the totals of clusters, in steps in which a row moves them by half
+// of what it adds itself.
+func (a *Additive) byCluster(least, most int64, cells Cells, req sdk.PlanRequest) error {
+	w, known := WeightsOf(req.Public.Design)
+	if !known && !req.Public.Design.EqualWeights {
+		return errWeight
+	}
+	m := max(-least, most, 1)
+	t, column, err := newClusterTotals(req, cells, a.interval, w, m, 1)
+	if err != nil {
+		return err
+	}
+	if a.square = 2 * (2*t.most - m); m == 1 { // a half is rounded up to one
+		a.square /= 2
+	}
+	t.divide, t.bound, a.clusters, a.positive = a.square, float64(m)/w.Most, t, false
+	a.Values = append(a.Values, column)
+	a.Reach, a.Add, a.Done = Squares(least, most, t.most, a.square), a.withTotals, func(sums []int64) {
+		for c := range cells.N {
+			sums[2*c+1] += t.product(c, 0, 0)
+		}
+	}
+	return nil
+}
+
+// withTotals adds the value of each row to its cell, and to its cluster in that cell.
+func (a *Additive) withTotals(b Block, sums []int64) {
+	clusters := b.Columns[len(b.Columns)-1].Codes
+	numbers := b.Columns[0].Float64 // nil where the only column is that of clusters
+	for i := range b.Rows {
+		c := b.Cell(i)
+		if c < 0 {
+			continue
+		}
+		y, w := 1.0, 1.0
+		if numbers != nil {
+			y = numbers[i]
+		}
+		if b.Weights != nil {
+			w = a.lattice.Weight(b.Weights[i])
+		}
+		v := a.lattice.Value(y, w)
+		sums[2*c] += v
+		a.clusters.of(c, clusters[i])[0] += v
+	}
 }
 
 // squared is ⌊v²/square⌋ times f ≤ 1.
@@ -136,9 +187,12 @@ func (a *Additive) spread(sums []int64, n Noise) spread {
 	s.draw, s.unsure = unit*float64(sums[1]), unit*n.SD
 	if a.strata == 0 {
 		s.draw, s.unsure = iv.Square*s.draw-iv.Mean*x*x, iv.Square*s.unsure
-		if iv.Replacement { // the sum is not centred, so its noise is large in its square
+		if iv.Replacement || a.clusters != nil { // the sum is not centred, so its noise is large in its square
 			s.draw += iv.Mean * s.noise * s.noise
 			s.unsure = math.Hypot(s.unsure, iv.Mean*2*x*s.noise)
+		}
+		if a.clusters != nil {
+			s.draw, s.unsure = iv.Clusters.finite(s.draw, s.unsure, a.clusters.bound*step)
 		}
 		return s
 	}

@@ -19,8 +19,9 @@ type Average struct {
 	// number maps rows to 0 or 1; nil takes the column as it is. It may reuse its result.
 	number    func(Block) []float64
 	interval  *Interval
-	additive  *Additive // a centred sum with an interval
-	moments   *Moments  // a ratio with an interval for a sample
+	additive  *Additive      // a centred sum with an interval
+	moments   *Moments       // a ratio with an interval for a sample
+	clusters  *clusterTotals // a ratio with an interval for a sample of clusters
 	lattice   Lattice
 	maxWeight float64
 	high      int64 // a row of the largest weight adds so much to A + B
@@ -40,11 +41,11 @@ func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cel
 	if !known && !req.Public.Design.EqualWeights {
 		return nil, errWeight
 	}
-	if err := iv.Check(req.Public, cells, false, c); err != nil {
+	if err := iv.CheckClustered(req.Public, cells, false, c); err != nil {
 		return nil, err
 	}
 	q := &Average{Column: c, Divisor: divisor, number: number, interval: iv, maxWeight: w.Most}
-	if iv != nil && iv.sampled() && divisor == 0 {
+	if iv != nil && iv.sampled() && divisor == 0 && !iv.Clustered() {
 		req.Target.Epsilon = epsilon
 		m, err := NewMoments(c, 1, number, cells, req, iv)
 		if err != nil {
@@ -65,7 +66,8 @@ func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cel
 	q.Values = []sdk.Column{c}
 	// A row that is replaced, and cannot leave its one cell for another, moves a centred
 	// sum and a count by less than the two sums of a ratio.
-	beside := divisor == 0 && cells.N == 1 && w.Most == 1 && w.Least == 1 && OnlyReplace(req.Public)
+	clustered := iv.Clustered() && iv.sampled()
+	beside := divisor == 0 && !clustered && cells.N == 1 && w.Most == 1 && w.Least == 1 && OnlyReplace(req.Public)
 	if divisor > 0 || beside {
 		q.lattice = NewLattice(Middle(c), step, w.Least, w.Most)
 	} else {
@@ -80,7 +82,7 @@ func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cel
 			if err != nil {
 				return nil, err
 			}
-			q.additive, q.Values, q.Reach = a, a.Values, a.Reach
+			q.additive, q.Values, q.Reach, q.Done = a, a.Values, a.Reach, a.Done
 		}
 	case beside:
 		half := max(-low, high)
@@ -90,7 +92,9 @@ func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cel
 		q.Reach, q.Add = Beside(half, q.one), q.addBeside
 	default:
 		q.high = q.lattice.Value(c.Upper, w.Most)
-		q.Reach, q.Add = Simplex(2, 2, q.high), q.addPair
+		if q.Reach, q.Add = Simplex(2, 2, q.high), q.addPair; clustered {
+			return q, q.byCluster(cells, req, w)
+		}
 	}
 	return q, nil
 }
@@ -216,6 +220,8 @@ func (q *Average) Estimate(sums []int64, n Noise) Estimate {
 	switch {
 	case q.moments != nil:
 		return q.moments.Mean(sums, n)
+	case q.clusters != nil:
+		return q.betweenClusters(sums, n)
 	case q.Divisor > 0:
 		e := q.centred(sums[0], n)
 		if q.additive != nil {

@@ -38,6 +38,8 @@ type Interval struct {
 	Strata    *Strata `json:"strata"`
 	// Replacement says that the variance is that of a draw with replacement: f is 1.
 	Replacement bool `json:"replacement"`
+	// Clusters says that the squares are those of the totals of clusters.
+	Clusters *Clusters `json:"clusters"`
 
 	wide []float64 // see width
 }
@@ -57,11 +59,13 @@ func (s *Strata) valid() bool {
 
 // The errors of requests that have no interval.
 var (
-	errCapped    = errors.New("interval: a unit may have several rows in a cell, and the error of a draw of units does not follow from sums over rows: fold the units, or cap them at one row")
-	errWeight    = errors.New("the design's largest weight is not known")
-	errHost      = errors.New("interval: the host writes this parameter; say interval: 95 beside params")
-	errStrata    = errors.New("interval: the draw has strata, so it reads the column that names them: declare it in dataset.columns with the strata as its domain")
-	errCollected = errors.New("interval: the table is a sample itself, and this total is the table's, not its population's: an interval for it would leave out how the table was drawn; a mean, a proportion or a ratio has one")
+	errCapped      = errors.New("interval: a unit may have several rows in a cell, and the error of a draw of units does not follow from sums over rows: fold the units, or cap them at one row")
+	errWeight      = errors.New("the design's largest weight is not known")
+	errHost        = errors.New("interval: the host writes this parameter; say interval: 95 beside params")
+	errStrata      = errors.New("interval: the draw has strata, so it reads the column that names them: declare it in dataset.columns with the strata as its domain")
+	errClusters    = errors.New("interval: the units that the draw takes first have many rows, and of this statistic the sums between such units are not released; mean, proportion, sum and count give intervals for multistage samples")
+	errClusterRoom = errors.New("interval: the first units of the draw may hold too many rows for squares of 64 bits")
+	errCollected   = errors.New("interval: the table is a sample itself, and this total is the table's, not its population's: an interval for it would leave out how the table was drawn; a mean, a proportion or a ratio has one")
 )
 
 // sampled reports whether a draw adds to the error.
@@ -78,6 +82,14 @@ func (iv *Interval) Part(w float64) float64 {
 // Check returns why a request can have no interval, nil where it can. Total says that it
 // estimates a total.
 func (iv *Interval) Check(public sdk.Public, cells Cells, total bool, values ...sdk.Column) error {
+	if iv.Clustered() {
+		return errClusters
+	}
+	return iv.CheckClustered(public, cells, total, values...)
+}
+
+// CheckClustered is Check for a statistic that adds up the products of the totals of clusters.
+func (iv *Interval) CheckClustered(public sdk.Public, cells Cells, total bool, values ...sdk.Column) error {
 	switch {
 	case iv == nil:
 		return nil

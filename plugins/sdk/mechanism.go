@@ -51,7 +51,8 @@ type Description struct {
 	// Linear says that each noise call, an AddLaplace or an AddGaussian, gets a sum of
 	// vectors of whole numbers, one for each row, that depends on that row alone. What a
 	// row, or two, can add to it must stay within the declared sensitivity, so the
-	// conformance suite checks single rows.
+	// conformance suite checks single rows. The interval of a multistage sample is the one exception:
+	// it adds products of the totals of first-stage units, for which linear.proof.md stands.
 	Linear bool
 	// Weighted says that the mechanism uses the weights of a survey: Plan's event holds where a
 	// neighbour changes the weight of a row too, between Design.MinWeight and MaxWeight (P29). The

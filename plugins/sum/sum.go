@@ -50,7 +50,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if !known {
 		return nil, linear.ErrScale
 	}
-	if err := p.Interval.Check(req.Public, cells, true, c); err != nil {
+	if err := p.Interval.CheckClustered(req.Public, cells, true, c); err != nil {
 		return nil, err
 	}
 	t, err := newTotal(req, c, cells, w)
