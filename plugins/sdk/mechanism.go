@@ -52,7 +52,7 @@ type Description struct {
 	// vectors of whole numbers, one for each row, that depends on that row alone. What a
 	// row, or two, can add to it must stay within the declared sensitivity, so the
 	// conformance suite checks single rows. The interval of a multistage sample is the one exception:
-	// it adds products of the totals of first-stage units, for which linear.proof.md stands.
+	// it adds products of the totals of first-stage units, for which plugins/linear has a proof.
 	Linear bool
 	// Weighted says that the mechanism uses the weights of a survey: Plan's event holds where a
 	// neighbour changes the weight of a row too, between Design.MinWeight and MaxWeight (P29). The
