@@ -183,12 +183,17 @@ func (d *Draft) OnPopulation(e privacy.Event) privacy.Event {
 // shared are the draws that more than one job uses, the one that made the table
 // among them.
 func (d *Draft) shared() []*DraftDraw {
-	var out []*DraftDraw
-	if d.table != nil {
-		out = append(out, d.table)
+	return withTable(d.table, d.draws, func(x *DraftDraw) bool { return x.Kept != nil })
+}
+
+// withTable returns the draw that made the table, if there is one, and the draws that are kept.
+func withTable[D any](table *D, draws []*D, kept func(*D) bool) []*D {
+	var out []*D
+	if table != nil {
+		out = append(out, table)
 	}
-	for _, x := range d.draws {
-		if x.Kept != nil {
+	for _, x := range draws {
+		if kept(x) {
 			out = append(out, x)
 		}
 	}

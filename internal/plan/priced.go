@@ -239,16 +239,7 @@ func (d *PricedDraw) KeysOf(j *job.Job, r *PricedRelease) *PricedKeys {
 // AllKept are the draws that more than one job uses, the one that made the table
 // among them.
 func (p *Priced) AllKept() []*PricedDraw {
-	var out []*PricedDraw
-	if p.Table != nil {
-		out = append(out, p.Table)
-	}
-	for _, d := range p.Draws {
-		if d.Kept != nil {
-			out = append(out, d)
-		}
-	}
-	return out
+	return withTable(p.Table, p.Draws, func(d *PricedDraw) bool { return d.Kept != nil })
 }
 
 // withinLimit compares the price with the job's own limit; what earlier jobs
