@@ -40,7 +40,11 @@ type Request struct {
 	// SliceKind is what the values of the column of the slices were read as.
 	SliceKind SliceKind
 	Lease     time.Duration // 0: DefaultLease
-	_         struct{}
+	// Series says that the debit is for one step of a series: Event and Charged are then nothing.
+	Series *Series
+	// Free says that nothing is drawn: what is released is arithmetic on what was paid for.
+	Free bool
+	_    struct{}
 }
 
 // Debit makes a spend durable, or says why there is none. Nothing may be drawn
@@ -142,15 +146,27 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 			return nil, err
 		}
 	}
-	cost, uses, err := a.Price(q, samples)
-	if err != nil {
-		return nil, err
+	var uses []*Use
+	var cost privacy.Cost
+	var series *seriesDebit
+	switch {
+	case q.Free:
+		cost = a.nothing()
+	case q.Series != nil:
+		cost, series, err = t.debitSeries(a, q)
+	default:
+		if cost, uses, err = a.Price(q, samples); err == nil {
+			err = a.Admit(cost, q.Own, q.OwnLife)
+		}
 	}
-	if err := a.Admit(cost, q.Own, q.OwnLife); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if err := admitKept(a, q.Keeps); err != nil {
 		return nil, err
+	}
+	if q.Free || q.Series != nil && series.paid() {
+		q.Charged, q.Charges = privacy.Point{}, nil
 	}
 	whole := together(q, uses)
 	draws, err := drawsOf(q, uses)
@@ -167,7 +183,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		}
 	}
 	r, err := t.append(&debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind})
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind, Series: series})
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ const (
 	CodeLease      = "RUN_FENCED"       // this run has lost its lease
 	CodeReleased   = "RUN_RELEASED"     // the same releases of the same data are there already
 	CodeRevised    = "RUN_REVISED"      // a slice that was released has another table now
+	CodeSeries     = "SERIES_ORDER"     // an earlier step of a series was not measured
 	CodeChanged    = "SOURCE_CHANGED"   // the data changed during the run
 	CodeTooLarge   = "OUTPUT_TOO_LARGE"
 )

@@ -27,6 +27,8 @@ type debitBody struct {
 	Slice    string   `json:"slice,omitempty"` // that is debited, of an account with slices
 	// SliceKind is what the values of the column of the slices were read as.
 	SliceKind SliceKind `json:"slice_kind,omitempty"`
+	// Series is set for a step of a series. Cost is then that of a unit's life.
+	Series *seriesDebit `json:"series,omitempty"`
 }
 
 func (*debitBody) kind() string { return kindDebit }
@@ -54,11 +56,17 @@ func (r *debitBody) enter(b *books, seq int64) error {
 	if err := b.draw(seq, a, r.Draws, cost); err != nil {
 		return err
 	}
-	a.Charge(cost)
-	for _, d := range r.Draws {
-		a.InSlice.Collected = a.InSlice.Collected || d.Collected && r.Slice != ""
+	if r.Series != nil && len(r.Series.Slices) > 0 {
+		if err := r.Series.enter(b, a, cost); err != nil {
+			return err
+		}
+	} else {
+		a.Charge(cost)
+		for _, d := range r.Draws {
+			a.InSlice.Collected = a.InSlice.Collected || d.Collected && r.Slice != ""
+		}
+		b.keepSlice(a)
 	}
-	b.keepSlice(a)
 	rel := &Release{ID: seq, Account: a.ID, Slice: r.Slice, Plan: r.Plan, State: Debited, token: 1}
 	b.releases[seq] = rel
 	b.plans[r.Plan] = append(b.plans[r.Plan], rel)

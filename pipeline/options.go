@@ -58,6 +58,8 @@ type Options struct {
 	// Revise publishes a slice of the data set again whose table was revised since it was
 	// released. That spends the same again.
 	Revise bool
+	// CatchUp makes the earlier steps of a series that are missing, in their order.
+	CatchUp bool
 	// Wait is the longest wait for another run of the same job; 0 means ten minutes.
 	Wait time.Duration
 	// PublishAt is a time of day such as 06:00 on the machine's clock, before which a run shows nothing; "" means

@@ -84,6 +84,10 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	defer b.Close()
 	o.reach("ledger")
 	b.Tidy(ctx)
+	measured, err := o.measure(ctx, priced, t, set, b)
+	if err != nil {
+		return nil, err
+	}
 	looked, err := budget.LookedAt(ctx, b.Ledger, j)
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
@@ -149,7 +153,11 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	}
 	r := run.New(priced.Planned, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics, Engine: engine})
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
-	if err := whole(content(r.Draws(leased))); err != nil {
+	draws := r.Draws
+	if measured != nil {
+		draws = func(ctx context.Context) error { return r.Figures(ctx, measured) }
+	}
+	if err := whole(content(draws(leased))); err != nil {
 		known := run.CodeOf(leased, err)
 		b.Failed(ctx, t, known, run.BlamesData(leased, known, err))
 		return nil, known
@@ -172,6 +180,33 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	o.reach("published")
 	watch(run.Event{Kind: "published"})
 	return outcome, nil
+}
+
+// measure makes the steps of a series that are missing, and returns what was measured; nil where the job has no series.
+func (o Options) measure(ctx context.Context, p *plan.Priced, t *run.OpenedTable, set *run.Mechanisms, b *budget.Budget) ([]*run.Measurement, error) {
+	if p.Step() == nil {
+		if o.CatchUp {
+			return nil, failure.New(failure.ExitUsage, "USAGE", "--catch-up: the job has no series")
+		}
+		return nil, nil
+	}
+	if o.Revise {
+		return nil, failure.New(failure.ExitUsage, "USAGE", "--revise: the job has a series, whose measurements are made once; it may say revised: accept")
+	}
+	s, err := b.Series(ctx)
+	if err == nil {
+		err = s.InOrder(o.CatchUp)
+	}
+	if err == nil {
+		err = s.Measure(ctx, set, t)
+	}
+	if err == nil {
+		err = s.Publishing()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Measured(), nil
 }
 
 // again is the outcome of a run that found its releases made: nil where there are none.

@@ -5,7 +5,7 @@ import "testing"
 // mostFlags is the largest number of flags, each counted once for every meaning that it has. One
 // more needs a reason: that somebody can be named who needs it, that no default does, and that
 // neither a key of the job nor another flag says it already.
-const mostFlags = 89
+const mostFlags = 90
 
 // The commands have few flags.
 func TestFewFlags(t *testing.T) {

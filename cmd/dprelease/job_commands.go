@@ -79,7 +79,7 @@ begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody
 }
 
 func (e *environment) run() *cobra.Command {
-	var diagnostics, again, revise, create bool
+	var diagnostics, again, revise, create, catchUp bool
 	var at, hidden string
 	var wait time.Duration
 	var told telling
@@ -115,7 +115,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 				}
 				o := e.options()
 				o.PublishAt = at
-				o.Diagnostics, o.Again, o.Revise, o.Wait = diagnostics, again, revise, wait
+				o.Diagnostics, o.Again, o.Revise, o.CatchUp, o.Wait = diagnostics, again, revise, catchUp, wait
 				o.CreateLedger, o.LockWait = create, e.lockWait
 				observer, stop := e.observer(j.Releases)
 				if o.Observer, err = told.begin(e, j, observer); err != nil {
@@ -135,6 +135,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	e.verboseFlag(c)
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
 	c.Flags().BoolVar(&revise, "revise", false, "publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
+	c.Flags().BoolVar(&catchUp, "catch-up", false, "make the earlier steps of a series that are missing, in their order")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
 	c.Flags().StringVar(&at, "publish-at", "", "show nothing before this time of day, such as 06:00: no file, no line, no event, not the end of the run; without it output.publish_at")
 	c.Flags().StringVar(&hidden, "hide-outcome", "", "with an hour to publish at: exit with 0 and print nothing, also where the run fails, and append what happened to this private file")

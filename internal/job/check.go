@@ -59,6 +59,7 @@ func check(j *Job, o Options, told Problems) Problems {
 	})
 	k.grants()
 	k.releases()
+	k.series()
 	if !j.Dataset.Several() {
 		k.measures()
 		k.searches()

@@ -23,6 +23,7 @@ type Job struct {
 	Dataset  Dataset
 	Budget   Budget
 	Samples  []Sample // in the order of the file
+	Series   []Series
 	Releases []Release
 	Plugins  []Plugin
 	// Catalog is the file of the plugins that somebody approved, "" where there is none.
@@ -213,6 +214,7 @@ type Release struct {
 	Name     string
 	From     string     // a sample's name, or Table
 	Table    string     // whose rows it counts, where the data set has several; "" where it has one
+	Series   string     // the name of its series, "" for none
 	Where    Expression // a condition on a row
 	Having   Expression // a condition on the folded values of a unit
 	By       []string

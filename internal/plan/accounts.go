@@ -28,3 +28,12 @@ func LifetimeOf(j *job.Job) *ledger.Limit {
 	l := j.Budget.Lifetime.Limit()
 	return &l
 }
+
+// OpeningOf opens an account with a limit.
+func OpeningOf(limit ledger.Limit) ledger.Opening {
+	o := ledger.Opening{Filter: ledger.Basic, Limit: limit}
+	if limit.Rho != nil {
+		o.Filter = ledger.ZCDP
+	}
+	return o
+}

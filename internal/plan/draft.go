@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
@@ -27,7 +28,24 @@ type DraftDraw struct {
 	Kept      *KeptDraw // nil where no other job uses the draw
 	relations []privacy.Relation
 	asks      []ask
-	keys      []int // the releases that say what a selection of keys may cost
+	keys      []int                   // the releases that say what a selection of keys may cost
+	begun     *SeriesSetup            // of the series of the releases, nil where this run begins it
+	matrices  map[string]*series.Plan // of series that this run begins, by name
+}
+
+// matrix finds the matrix of a series, once.
+func (d *DraftDraw) matrix(s *job.Series) (*series.Plan, error) {
+	if d.matrices[s.Name] == nil {
+		found, err := findMatrix(s)
+		if err != nil {
+			return nil, err
+		}
+		if d.matrices == nil {
+			d.matrices = map[string]*series.Plan{}
+		}
+		d.matrices[s.Name] = found
+	}
+	return d.matrices[s.Name], nil
 }
 
 // ask is a release with its mechanism.
@@ -60,7 +78,12 @@ func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draf
 	if err != nil {
 		return nil, err
 	}
+	setup, err := begun(ctx, j, past)
+	if err != nil {
+		return nil, err
+	}
 	for _, x := range d.draws {
+		x.begun = setup
 		if x.relations, err = relationsOf(x.Design, d.inside); err != nil {
 			problems = append(problems, j.Problem(job.Key("samples", x.Name), err.Error(), ""))
 		}

@@ -37,6 +37,7 @@ type fresh struct{}
 func (fresh) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]*ledger.Sample, error) {
 	return nil, nil
 }
+func (fresh) Series(context.Context, *job.Job) ([]byte, error)                    { return nil, nil }
 func (fresh) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }
 
 func planIntervals(t *testing.T, replace ...string) (*Priced, error) {

@@ -56,6 +56,9 @@ type Past interface {
 	// Collected returns the state of the draw that made the table itself a sample, nil
 	// where no job has used it.
 	Collected(ctx context.Context, j *job.Job, id string) (*ledger.Sample, error)
+	// Series returns what the run that began the series of the job said of it (SeriesSetup), nil
+	// where none did.
+	Series(ctx context.Context, j *job.Job) ([]byte, error)
 }
 
 // findSamples asks the ledger for the kept samples that a job uses: their designs,

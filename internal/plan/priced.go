@@ -247,6 +247,16 @@ func (p *Priced) AllKept() []*PricedDraw {
 func (p *Priced) withinLimit() error {
 	limit := LimitOf(p.Job)
 	err := error(nil)
+	if s := p.Step(); s != nil {
+		price, err := s.Series()
+		if err == nil {
+			_, err = ledger.Unopened(AccountOf(p.Job), OpeningOf(limit)).Admits(price.Whole, &limit, LifetimeOf(p.Job))
+		}
+		if err != nil {
+			return failure.OfLedger(context.Background(), err)
+		}
+		return nil
+	}
 	if limit.Rho != nil {
 		err = p.withinRho(limit)
 	} else {

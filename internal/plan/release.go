@@ -23,6 +23,7 @@ type PlannedRelease struct {
 	cost   float64       // the ε of the plan at the share's δ
 	scaled []string      // the columns that it reads over a bound that is found first
 	found  map[string]float64
+	Series *PlannedSeries // nil where the release is in none
 }
 
 // plan asks the mechanism for a plan that costs at most target, and charges it at the δ of
@@ -101,6 +102,9 @@ func (r *PlannedRelease) Request() sdk.ReleaseRequest {
 // Event is the event of the release on the sample. It covers all groups together where the
 // mechanism is run on each group by itself (P11).
 func (r *PlannedRelease) Event() privacy.Event {
+	if r.Series != nil {
+		return r.Series.event()
+	}
 	if !r.Apart {
 		return r.Plan.Event
 	}
@@ -173,6 +177,9 @@ func (r *PlannedRelease) Output() []sdk.Field {
 	if r.Cells != nil {
 		fields = slices.DeleteFunc(slices.Clone(fields), func(f sdk.Field) bool { return r.Cells.Labelled(f.Name) })
 		fields = slices.Concat(r.Cells.Fields(), fields)
+	}
+	if r.Series != nil {
+		fields = r.Series.Output(fields)
 	}
 	if r.Job.Suppress != nil {
 		fields = append(slices.Clone(fields), sdk.Field{Name: suppressed, Type: sdk.Int64,

@@ -57,6 +57,9 @@ func (d PlannedDraw) planRho(ctx context.Context, j *job.Job, relation privacy.R
 		return nil, job.Problems{j.Problem("releases", "have deltas that add up to 1 or more, where a rho stands for nothing", "say a smaller delta")}, nil
 	}
 	c, problems, broken := d.with(ctx, j, func(_ int, q *Question) (*PlannedRelease, error) {
+		if s := j.InSeries(&q.Job); s != nil {
+			return q.planInSeries(ctx, j, s, d.DraftDraw)
+		}
 		return q.solveRho(ctx, j, d.relations)
 	})
 	if len(problems) > 0 || broken != nil {

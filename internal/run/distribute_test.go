@@ -243,7 +243,7 @@ func TestSumsAreThoseOfAPlainRun(t *testing.T) {
 		r := distributed(t, path, c.dataset, "", strings.ReplaceAll(c.releases, "FROM", "table"), 8)
 		got := addedUp(t, r, noise.Key{1})
 		plain := New(r.Plan, r.Table, nil, Options{Observe: func(Event) {}})
-		plain.part = &part{errand: &errand{builtins: builtin.Mechanisms()}, tally: Tally{Vectors: map[string][][][]int64{}}}
+		plain.part = &part{sum: inProcess(builtin.Mechanisms()), tally: Tally{Vectors: map[string][][][]int64{}}}
 		if err := plain.drawAll(t.Context(), noise.Key{2}.Source()); err != nil {
 			t.Fatal(err)
 		}

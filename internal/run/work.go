@@ -196,16 +196,26 @@ func (w *Worker) tally(ctx context.Context, order []byte, work func(e *errand) (
 	return b.Bytes(), err
 }
 
-// part collects the sums that a runner makes for another machine.
+// summer has a mechanism add up rows without noise, and returns a vector for each of its noise calls.
+type summer func(ctx context.Context, rel *plan.PlannedRelease, feed func(context.Context, host.RowWriter) error) ([][]int64, error)
+
+// inProcess adds up with the mechanisms of this program, in this process.
+func inProcess(builtins map[string]sdk.Mechanism) summer {
+	return func(ctx context.Context, rel *plan.PlannedRelease, feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
+		return host.Vectors(ctx, builtins[rel.Job.Mechanism], rel.Request(), feed)
+	}
+}
+
+// part collects the sums that a runner makes for another machine, or of one slice of a series.
 type part struct {
-	errand *errand
-	mu     sync.Mutex
-	tally  Tally
+	sum   summer
+	mu    sync.Mutex
+	tally Tally
 }
 
 // add runs the mechanism of a release on the rows of this machine, and keeps what its noise calls add up.
 func (p *part) add(ctx context.Context, rel *plan.PlannedRelease, feed func(context.Context, host.RowWriter) error) error {
-	vectors, err := host.Vectors(ctx, p.errand.builtins[rel.Job.Mechanism], rel.Request(), feed)
+	vectors, err := p.sum(ctx, rel, feed)
 	if err != nil {
 		return err
 	}
@@ -220,7 +230,7 @@ func (p *part) add(ctx context.Context, rel *plan.PlannedRelease, feed func(cont
 // from a frame.
 func (e *errand) add(ctx context.Context, t *OpenedTable, i int, at samplers.Part) (*Tally, error) {
 	r := New(e.plan, t, nil, Options{Observe: func(Event) {}})
-	r.part = &part{errand: e, tally: Tally{Vectors: map[string][][][]int64{}}}
+	r.part = &part{tally: Tally{Vectors: map[string][][][]int64{}}, sum: inProcess(e.builtins)}
 	r.begins = func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error) {
 		name := e.plan.Draws[slices.IndexFunc(e.plan.Draws, func(o *plan.PlannedDraw) bool { return o.Design == d })].Name
 		p, drawn := at, i
@@ -304,5 +314,7 @@ type noPast struct{}
 func (noPast) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]*ledger.Sample, error) {
 	return nil, nil
 }
+
+func (noPast) Series(context.Context, *job.Job) ([]byte, error) { return nil, nil }
 
 func (noPast) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }

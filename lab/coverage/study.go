@@ -76,6 +76,7 @@ func (fresh) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]
 	return nil, nil
 }
 func (fresh) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }
+func (fresh) Series(context.Context, *job.Job) ([]byte, error)                    { return nil, nil }
 
 // plan plans all releases of a population by a design, with an interval of this level, or
 // without where it is "".

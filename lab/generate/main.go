@@ -51,6 +51,9 @@ func generate(folder string) (map[string][]byte, error) {
 			files["schools-frame.csv"] = frame(rows)
 		case "eusilc":
 			files["eusilc-households.csv"] = households(rows)
+			if files["interviews.csv"], err = interviews(rows); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return files, nil

@@ -82,9 +82,9 @@ func add(drawer Drawer, call privacy.Event, values []int64) error {
 // sums keeps the vectors of a plan with a finish. As a Drawer it answers with zeros, which carry no
 // information.
 type sums struct {
-	Drawer  // nil: a linear mechanism makes no other call
-	noise   []sdk.NoiseColumns
-	rows    int64 // of the result
+	Drawer                     // nil: a linear mechanism makes no other call
+	noise   []sdk.NoiseColumns // nil where the plan has no finish
+	rows    int64              // of the result
 	vectors [][]int64
 }
 
@@ -96,7 +96,7 @@ func (s *sums) AddGaussian(_ privacy.DiscreteGaussian, values []int64) error { r
 
 func (s *sums) take(values []int64) error {
 	k := len(s.vectors)
-	if k == len(s.noise) || int64(len(values)) != s.noise[k].Length(s.rows) {
+	if s.noise != nil && (k == len(s.noise) || int64(len(values)) != s.noise[k].Length(s.rows)) {
 		return errVector
 	}
 	s.vectors = append(s.vectors, slices.Clone(values))
@@ -151,3 +151,30 @@ func (f *finisher) put(values []int64) error {
 	copy(values, sum)
 	return nil
 }
+
+// Sums has the process of a linear mechanism turn rows into vectors, and returns for each noise call the sum
+// without noise. The mechanism sees zeros, and its result is dropped. Errors are those of Release.
+func (p *Plugin) Sums(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
+	s := &sums{rows: req.Plan.Rows}
+	if req.Plan.Finish != nil {
+		s.noise = req.Plan.Finish.Noise
+	}
+	_, _, err := p.release(ctx, req, feed, s)
+	return s.vectors, err
+}
+
+// Figures makes the result of a linear mechanism from noisy sums. Nothing is drawn, and the process sees no row.
+// Errors are those of Release.
+func (p *Plugin) Figures(ctx context.Context, req sdk.ReleaseRequest, noisy [][]int64) (sdk.Result, error) {
+	out, _, err := p.Finish(ctx, req, noisy, silent{})
+	return out, err
+}
+
+// silent adds no noise: it is there already.
+type silent struct{ Drawer }
+
+// AddLaplace adds nothing.
+func (silent) AddLaplace(privacy.DiscreteLaplace, []int64) error { return nil }
+
+// AddGaussian adds nothing.
+func (silent) AddGaussian(privacy.DiscreteGaussian, []int64) error { return nil }

@@ -60,7 +60,7 @@ func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*Earlier, er
 		return b.again(ctx, s.Found)
 	case s.Hopeless():
 		return nil, hopeless(s.Failed)
-	case s.Unfinished && !b.options.Again:
+	case s.Unfinished && !b.options.Again && b.plan.Step() == nil: // a series publishes again for nothing
 		return nil, failure.OfLedger(ctx, s.Refusal())
 	}
 	return nil, b.free()
@@ -150,6 +150,9 @@ func (b *Budget) request() (ledger.Request, error) {
 	q, err := request(b.plan, b.ids)
 	q.Plan, q.Again, q.Lease, q.Revise = b.key, b.options.Again, b.options.Lease, b.options.Revise
 	q.Content, q.Columns = b.contentText(), b.columns
+	if b.plan.Step() != nil { // what is published is arithmetic on the measurements, which are paid for
+		q.Free, q.Again, q.Revise, q.Event, q.Charges = true, true, true, nil, nil
+	}
 	return q, err
 }
 

@@ -43,10 +43,8 @@ func request(p *plan.Priced, ids map[string]string) (ledger.Request, error) {
 
 // opening returns how the first job of an account opens it.
 func opening(j *job.Job) ledger.Opening {
-	o := ledger.Opening{Filter: ledger.Basic, Limit: plan.LimitOf(j), Lifetime: plan.LifetimeOf(j)}
-	if o.Limit.Rho != nil {
-		o.Filter = ledger.ZCDP
-	}
+	o := plan.OpeningOf(plan.LimitOf(j))
+	o.Lifetime = plan.LifetimeOf(j)
 	return o
 }
 
@@ -96,7 +94,7 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 	var known *ledger.Error
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		b, err := fits(ctx, p, account, at, "", ledger.Standing{})
+		b, err := fits(ctx, p, account, at, "", ledger.Standing{}, false)
 		if err == nil && p.Job.Budget.Ledger.Reveal() != "" {
 			b.Note = noLedger(p.Job, at)
 		}
@@ -129,7 +127,15 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 			return nil, failure.OfLedger(ctx, err)
 		}
 	}
-	b, err := fits(ctx, p, account, at, l.ID(), standing)
+	paid := false
+	if step := p.Step(); step != nil && open != nil {
+		steps, _, err := l.SeriesSteps(ctx, step.Plans[:1])
+		if err != nil {
+			return nil, failure.OfLedger(ctx, err)
+		}
+		paid = steps[0].Debited
+	}
+	b, err := fits(ctx, p, account, at, l.ID(), standing, paid)
 	if err == nil && len(others) > 0 {
 		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
 	}
@@ -137,10 +143,13 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 }
 
 // fits spends the plan on a copy of an account.
-func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Address, id string, s ledger.Standing) (*report.Budget, error) {
+func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Address, id string, s ledger.Standing, paid bool) (*report.Budget, error) {
 	q, err := request(p, nil)
 	if err != nil {
 		return nil, err
+	}
+	if step := p.Step(); step != nil {
+		return fitsSeries(ctx, step, &q, a, at, id, paid)
 	}
 	cost, _, err := a.Price(&q, p.Samples())
 	if err != nil {
@@ -180,6 +189,28 @@ func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Addr
 	case s.Unfinished:
 		b.Note = s.Refusal().Message
 	}
+	return b, nil
+}
+
+// fitsSeries spends a series on a copy of an account, unless an earlier step paid for it.
+func fitsSeries(ctx context.Context, step *plan.SeriesStep, q *ledger.Request, a *ledger.Account, at ledger.Address, id string, paid bool) (*report.Budget, error) {
+	cost := make(privacy.Cost, len(a.Units()))
+	for i := range cost {
+		cost[i] = new(big.Rat)
+	}
+	note := "the series was paid for by its first step"
+	if !paid {
+		s, err := step.Series()
+		if err == nil {
+			cost, err = a.Admits(s.Whole, q.Own, q.OwnLife)
+		}
+		if err != nil {
+			return nil, failure.OfLedger(ctx, err)
+		}
+		note = "the first step pays for the whole series; the cost is that of a unit that is in all periods"
+	}
+	b := budgetReport(a, cost)
+	b.Ledger, b.Address, b.Keeps, b.Note = id, at.Full(), a.Keeps, note
 	return b, nil
 }
 

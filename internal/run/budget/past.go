@@ -57,6 +57,15 @@ func (Remembered) Kept(ctx context.Context, j *job.Job, wanted map[string]job.Sa
 	return found, err
 }
 
+// Series reads how the series of the job began.
+func (Remembered) Series(ctx context.Context, j *job.Job) (setup []byte, err error) {
+	err = withAccount(ctx, j, func(l *ledger.Ledger, _ *ledger.Account) (err error) {
+		_, setup, err = l.SeriesSteps(ctx, plan.StepPlans(j)[:1])
+		return err
+	})
+	return setup, err
+}
+
 // Collected reads the state of the draw that made the table.
 func (Remembered) Collected(ctx context.Context, j *job.Job, id string) (s *ledger.Sample, err error) {
 	err = withAccount(ctx, j, func(l *ledger.Ledger, _ *ledger.Account) (err error) {

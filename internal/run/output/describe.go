@@ -231,7 +231,7 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 	if entry.Limits.Text = report.LimitText(entry, datasetReport(j)); len(entry.Limits.Text) == 0 {
 		entry.Limits = nil
 	}
-	for _, e := range r.Plan.Errors {
+	for _, e := range r.Expected() {
 		entry.Expected = append(entry.Expected, likely(j, d.Design, r, e, expectedError(j, d.Design, e)))
 	}
 	rate := 0.0

@@ -54,7 +54,8 @@ var All = []Code{
 	{"BUDGET_FILTER", ExitBudget, RetryNo, "the account adds up in a way that cannot charge this job", "ask for what the account can charge; the message says why"},
 	{"BUDGET_KEPT", ExitBudget, RetryNo, "the job keeps a column that its account does not keep", "leave out the design or `immutable: true`, or see `ledger keep`"},
 	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account of the ledger, or another slice, was charged for the same data; or the account is about other slices of it", "use that account, or mend the table, or see `ledger separate`"},
-	{"RUN_REVISED", ExitBudget, RetryLook, "a slice that was released holds other data now", "find out why; `run --revise` publishes a revision and spends the same again"},
+	{"RUN_REVISED", ExitBudget, RetryLook, "a slice that was released, or measured in a series, holds other data now", "find out why; `run --revise` publishes a revision and spends the same again; for a series the message says what can be done"},
+	{"SERIES_ORDER", ExitBudget, RetryNo, "an earlier period of a series was not measured", "run the earlier periods first, or `run --catch-up`"},
 
 	{"ENGINE_DIFFERS", ExitPlugin, RetryNo, "a machine of the engine makes another plan of the job, or sees another table", "run the same version of dprelease-beam everywhere, on the same files"},
 	{"ENGINE_FAILED", ExitPlugin, RetryLook, "the engine did not add up every part of the table", "look at the runner's own pages"},

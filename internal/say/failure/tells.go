@@ -50,7 +50,7 @@ var Tales = []Tale{
 	{[]string{"KEYS_MANY"}, paid, "A column has more different values than can be numbered."},
 	{[]string{"TEMP_FULL", "TEMP_UNUSABLE"}, paid, "The units or values of the table do not fit in memory, and not on the disk of `TMPDIR`. Whoever can fill that disk, or name a small one, learns how much they need."},
 	{[]string{"SAMPLE_CHANGED"}, both, "The table is not the one that a kept sample was drawn from."},
-	{[]string{"RUN_REVISED"}, free, "A slice that was released holds other data now."},
+	{[]string{"RUN_REVISED"}, free, "A slice that was released holds other data now; or an earlier slice of a series does, than when it was measured. That answers for one row whether it changed."},
 	{[]string{"RUN_RELEASED"}, both, "The table is the one of an earlier release: also told by a run that succeeds without spending. Somebody who runs the same job every day learns on which days the table did not change."},
 	{[]string{"BUDGET_SAME_DATA"}, both, "Another account of the ledger was charged for a column with the same bytes; or another slice of the account was, for the same values in all columns that the job reads. The job chooses the columns and the slice."},
 	{[]string{"RUN_UNFINISHED"}, free, "An earlier run of this job failed, or was killed, between its debit and its releases. On the same data its code is repeated."},

@@ -1,0 +1,256 @@
+package budget
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/ledger"
+)
+
+// Series is the ledger as the runs of one series use it (P31).
+type Series struct {
+	*Budget
+	step     *plan.SeriesStep
+	measured []*run.Measurement // of the steps from the first one on, without a gap
+	steps    []ledger.SeriesStep
+}
+
+// Series reads what was measured of the series of a job. It returns ErrMoved where another run began the series since
+// this one was planned.
+func (b *Budget) Series(ctx context.Context) (*Series, error) {
+	s := &Series{Budget: b, step: b.plan.Step()}
+	var text []byte
+	var err error
+	if s.steps, text, err = b.Ledger.SeriesSteps(ctx, s.step.Plans); err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	if text != nil {
+		own, err := s.step.Setup()
+		if err != nil {
+			return nil, err
+		}
+		var mine, begun plan.SeriesSetup
+		if json.Unmarshal(own, &mine) != nil || json.Unmarshal(text, &begun) != nil || !reflect.DeepEqual(mine.Releases, begun.Releases) {
+			return nil, ErrMoved
+		}
+	}
+	for i, step := range s.steps {
+		if step.Release == nil {
+			break
+		}
+		m, err := b.measurement(ctx, step.Release)
+		if err != nil {
+			return nil, err
+		}
+		if s.measured = append(s.measured, m); i == s.step.At {
+			break
+		}
+	}
+	return s, nil
+}
+
+// measurement reads the sealed bytes of a step.
+func (b *Budget) measurement(ctx context.Context, r *ledger.Release) (*run.Measurement, error) {
+	files, err := b.Ledger.Output(ctx, r.ID)
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	at := slices.IndexFunc(files, func(f ledger.File) bool { return f.Path == run.MeasurementFile })
+	if at < 0 {
+		return nil, failure.New(failure.ExitLedger, ledger.CodeTampered, "a step of the series holds no measurement")
+	}
+	m, err := run.ReadMeasurement(files[at].Data)
+	if err != nil {
+		return nil, failure.New(failure.ExitLedger, ledger.CodeTampered, "a measurement of the series cannot be read")
+	}
+	return m, nil
+}
+
+// Measured are the measurements up to the step of the job.
+func (s *Series) Measured() []*run.Measurement { return s.measured }
+
+// Missing lists the steps that were not measured, up to that of the job.
+func (s *Series) Missing() (out []int) {
+	for i := len(s.measured); i <= s.step.At; i++ {
+		out = append(out, i)
+	}
+	return out
+}
+
+// InOrder refuses a step whose earlier steps are missing, unless this run makes them first.
+func (s *Series) InOrder(catchUp bool) error {
+	missing := s.Missing()
+	if len(missing) < 2 || catchUp {
+		return nil
+	}
+	var names []string
+	for _, i := range missing[:len(missing)-1] {
+		names = append(names, s.step.Periods[i])
+	}
+	more := ""
+	if len(names) > 6 {
+		more = " and " + names[len(names)-1]
+		names = append(names[:5], "…")
+	}
+	return failure.New(failure.ExitBudget, ledger.CodeSeries, "%s cannot be measured before %s%s: the steps of a series are made in order; run those first, or give --catch-up; nothing was drawn and nothing debited",
+		s.step.Periods[s.step.At], strings.Join(names, ", "), more)
+}
+
+// Measure makes the missing steps, one after another.
+//
+// # Contract
+//
+// Each step is debited before its first random bit and sealed before the next one begins. A slice that a step reads
+// again holds what it held when it was measured, unless the job accepts revisions. Proof: ../series.proof.md. // P31
+func (s *Series) Measure(ctx context.Context, set *run.Mechanisms, t *run.OpenedTable) error {
+	missing := s.Missing()
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := t.Load(ctx); err != nil {
+		return run.SourceFailure(ctx, s.plan.Job, err)
+	}
+	views, err := t.Periods(ctx, s.plan.Job.Dataset.Slice.Column, s.step.Periods[:s.step.At+1])
+	if err != nil {
+		return run.SourceFailure(ctx, s.plan.Job, err)
+	}
+	digests := map[int]string{}
+	for _, at := range missing {
+		if err := s.frozen(ctx, views, digests, at); err != nil {
+			return err
+		}
+		if err := s.measure(ctx, set, views, digests[at], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names are the columns by which a slice is known again.
+func (s *Series) names(t *run.OpenedTable) []string {
+	names := s.plan.Known()
+	if len(names) == 0 {
+		names = t.Table.Whole()
+	}
+	return names
+}
+
+// frozen takes the digests of the slices that a step reads, and refuses one that changed since it was measured. It
+// comes before the debit, and reads what the run reads.
+func (s *Series) frozen(ctx context.Context, views []*run.OpenedTable, digests map[int]string, at int) error {
+	key := table.Key(s.Ledger.ContentKey())
+	for _, i := range run.Reads(s.plan.Planned, at) {
+		if digests[i] == "" {
+			f, _, err := views[i].SliceContent(ctx, key, s.names(views[i]))
+			if err != nil {
+				return run.SourceFailure(ctx, s.plan.Job, err)
+			}
+			digests[i] = hex.EncodeToString(f[:])
+		}
+		if i < len(s.measured) && digests[i] != s.measured[i].Slice && s.plan.Job.Series[0].Revised != job.RevisedAccept {
+			return failure.New(failure.ExitBudget, ledger.CodeRevised, "the slice %s holds other rows, or the same in another order, than when it was measured: a step of a series adds up all slices before it, and its price holds for slices that stay as they are. Put the rows back, end the series and begin a second one, or say revised: accept in a new one; nothing was drawn and nothing debited", s.step.Periods[i])
+		}
+	}
+	return nil
+}
+
+// measure makes one step.
+func (s *Series) measure(ctx context.Context, set *run.Mechanisms, views []*run.OpenedTable, digest string, at int) (err error) {
+	t := views[at]
+	one := &Budget{plan: s.plan, options: s.options, Ledger: s.Ledger, key: s.step.Plans[at], columns: columnTags(s.plan, s.Ledger, t)}
+	q, err := request(s.plan, nil)
+	if err != nil {
+		return err
+	}
+	planned := *s.step
+	planned.At = at
+	q.Event, q.Free = nil, false
+	if q.Series, err = planned.Series(); err != nil {
+		return err
+	}
+	q.Account.Slice.Is, q.SliceKind = s.step.Periods[at], t.SliceKind(q.Account.Slice.Column)
+	q.Plan, q.Again, q.Lease, q.Content, q.Revise = one.key, s.options.Again, s.options.Lease, ledger.SeriesContent, true
+	// The columns of the slice are known before the debit: the slice is read for its digest anyway.
+	if err := one.fingerprint(ctx, t); err != nil {
+		return run.SourceFailure(ctx, s.plan.Job, err)
+	}
+	q.Columns = one.columns
+	standing, err := one.wait(ctx, t, func() (ledger.Standing, error) { return s.Ledger.Debit(ctx, q) })
+	switch {
+	case err != nil:
+		return err
+	case standing.Found != nil: // another run was faster
+		m, err := s.measurement(ctx, standing.Found)
+		if err == nil {
+			s.measured = append(s.measured, m)
+		}
+		if err == nil && at == 0 {
+			return ErrMoved // it may have begun the series in another way
+		}
+		return err
+	}
+	one.Ticket = standing.Ticket
+	defer func() {
+		if recover() != nil {
+			err = run.ErrCrashed
+		}
+		err = failure.AfterDebit(err)
+	}()
+	s.options.Reach("step-debited")
+	leased, release := s.Ledger.Keep(ctx, one.Ticket)
+	defer func() {
+		release()
+		one.End(ctx)
+	}()
+	slicesOf := map[int]*run.OpenedTable{}
+	for _, i := range run.Reads(s.plan.Planned, at) {
+		slicesOf[i] = views[i]
+	}
+	m, err := run.Measure(leased, s.plan.Planned, set, at, slicesOf)
+	if err != nil {
+		known := run.CodeOf(leased, err)
+		one.Failed(ctx, t, known, false)
+		return known
+	}
+	s.options.Reach("step-drawn")
+	m.Slice = digest
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	one.Ticket.Columns = one.columns
+	if err := s.Ledger.Seal(ctx, one.Ticket, ledger.SeriesContent, []ledger.File{{Path: run.MeasurementFile, Data: data}}); err != nil {
+		return failure.OfLedger(ctx, err)
+	}
+	one.sealed = true
+	s.options.Reach("step-sealed")
+	s.measured = append(s.measured, m)
+	return nil
+}
+
+// Publishing turns the budget to the publication of what was measured: it draws nothing, costs nothing, and is known
+// by the measurements that it is made of.
+func (s *Series) Publishing() error {
+	h := sha256.New()
+	for _, m := range s.measured {
+		data, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(data)
+		h.Write(sum[:])
+	}
+	f := table.Fingerprint(h.Sum(nil))
+	s.content, s.columns = &f, nil
+	return nil
+}

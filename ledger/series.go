@@ -1,0 +1,230 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Series says of a debit that it is for one step of a series (P31), and what steps cost. The first step
+// pays for all.
+type Series struct {
+	Before string // the plan of the step before, "" for the first one
+	Whole  Prices // of the whole series
+	Redraw Prices // of measuring this step once more, where its bytes were lost
+	Setup  []byte // JSON, public: what later steps need to know. It is stored with the debit of the first step
+}
+
+// Prices are costs that several slices are charged at once.
+type Prices struct {
+	Slices []SlicePrice
+	Life   Price // of a unit that is in all slices: it is not the sum over them
+}
+
+// SlicePrice is the price of one slice.
+type SlicePrice struct {
+	Is string
+	Price
+}
+
+// Price is an event, and the guarantee that the accountant found for it.
+type Price struct {
+	Event   privacy.Event
+	Charged privacy.Point
+}
+
+// seriesDebit is what the debit of a step says of its series.
+type seriesDebit struct {
+	Slices []charged `json:"slices,omitempty"` // what they are charged; none for a step that is paid for
+	Setup  string    `json:"setup,omitempty"`  // of the first step
+}
+
+// paid reports whether an earlier step paid for this one.
+func (s *seriesDebit) paid() bool { return len(s.Slices) == 0 }
+
+// costs are prices in the units of an account.
+func (p Prices) costs(a *Account) (slices []SliceCost, life privacy.Cost, err error) {
+	for _, s := range p.Slices {
+		c, err := a.Cost(s.Event, s.Charged)
+		if err != nil {
+			return nil, nil, err
+		}
+		slices = append(slices, SliceCost{s.Is, c})
+	}
+	life, err = a.Cost(p.Life.Event, p.Life.Charged)
+	return slices, life, err
+}
+
+// Admits charges prices to a copy of an account, whose slices are those that its ledger would read. It is for a
+// forecast: only the slice of its key is compared with the limit of a slice.
+func (a *Account) Admits(p Prices, own, ownLife *Limit) (privacy.Cost, error) {
+	costs, life, err := p.costs(a)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range costs {
+		if err := cmp.Or(a.keep(own, a.nothing(), c.Cost, "the job"), a.keep(&a.Limit, a.nothing(), c.Cost, "")); err != nil {
+			return nil, err
+		}
+	}
+	if err := cmp.Or(a.keepLife(a.Lifetime, life, ""), a.keepLife(ownLife, life, "the job")); err != nil {
+		return nil, err
+	}
+	before := a.Spent
+	for _, c := range costs {
+		if c.Is == a.Slice.Is {
+			a.Charge(c.Cost)
+		} else {
+			a.Largest = largest(a.Largest, c.Cost)
+		}
+	}
+	a.Slices = max(a.Slices, int64(len(costs)))
+	a.Spent = sumOf(before, life)
+	return life, nil
+}
+
+// debitSeries debits one step of a series: all slices for the first step, nothing for a later one, and the
+// price of a redraw where the plan of the step was debited before.
+//
+// # Contract
+//
+// A ticket for a step means that every slice of the series, future ones included, was debited its share,
+// durably, and the life of a unit the price for all slices; that the step before has its bytes; and that no
+// step is measured twice for one price. Proof: series.proof.md.
+func (t *tx) debitSeries(a *Account, q *Request) (privacy.Cost, *seriesDebit, error) {
+	out := &seriesDebit{}
+	prices, s := Prices{}, q.Series
+	switch lost := t.books.plans[q.Plan]; {
+	case len(lost) > 0:
+		prices = s.Redraw
+	case s.Before == "":
+		prices, out.Setup = s.Whole, string(s.Setup)
+	default:
+		before, err := t.releasesOf(s.Before)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !slices.ContainsFunc(before, (*Release).released) {
+			return nil, nil, refuse(CodeSeries, "the step before %s was not measured", a.Slice)
+		}
+		return a.nothing(), out, nil
+	}
+	costs, life, err := prices.costs(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := inBuckets(costs)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, flat := make([]string, len(all)), []sliceCost(nil)
+	for i, b := range all {
+		names[i], flat = b.name, append(flat, b.costs...)
+	}
+	if _, err := t.buckets(a.ID, names...); err != nil {
+		return nil, nil, err
+	}
+	if err := cmp.Or(a.keepLife(a.Lifetime, life, ""), a.keepLife(q.OwnLife, life, "the job")); err != nil {
+		return nil, nil, err
+	}
+	// The limits of a slice are asked slice by slice, while the record is entered.
+	t.books.charged = func(a *Account, cost privacy.Cost) error {
+		before := differenceOf(a.InSlice.Spent, cost)
+		return cmp.Or(a.asked(q.Own, false, a.keep(&a.Limit, before, cost, "")), a.keep(q.Own, before, cost, "the job"))
+	}
+	out.Slices = grouped(flat)
+	return life, out, nil
+}
+
+// enter charges the slices of a series. The account stands for the slice of the step before and after.
+func (s *seriesDebit) enter(b *books, a *Account, life privacy.Cost) error {
+	is, before := a.Slice.Is, a.Spent
+	costs, err := (&chargeBody{Charges: s.Slices}).costs()
+	if err == nil {
+		err = a.fits(costs)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range costs {
+		for i, x := range c.Cost {
+			if x.Cmp(life[i]) > 0 {
+				return fmt.Errorf("a series that costs one slice more than a life")
+			}
+		}
+	}
+	all, err := inBuckets(costs)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		after, err := a.chargeBucket(b.slices[a.ID][c.name], c.costs, b.charged)
+		if err != nil {
+			return err
+		}
+		b.setBucket(a.ID, c.name, after)
+	}
+	a.Spent = sumOf(before, life)
+	return b.inSlice(a, is)
+}
+
+// SeriesStep is a step of a series as the ledger knows it.
+type SeriesStep struct {
+	Release  *Release // the one with bytes, nil where there is none
+	Debited  bool     // it was paid for, whether or not there are bytes
+	Busy     bool     // a run is at work on it
+	Standing Standing
+}
+
+// SeriesSteps reads the steps of a series, by their plans, and what the debit of the first one said of the
+// series; setup is nil where none was debited.
+func (l *Ledger) SeriesSteps(ctx context.Context, plans []string) (steps []SeriesStep, setup []byte, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		steps = make([]SeriesStep, len(plans))
+		if t.at, err = t.now(); err != nil {
+			return err
+		}
+		for i, p := range plans {
+			rs, err := t.releasesOf(p)
+			if err != nil {
+				return err
+			}
+			s := &steps[i]
+			s.Debited, s.Standing = len(rs) > 0, standing(rs, SeriesContent, t.at)
+			s.Release, s.Busy = s.Standing.Found, s.Standing.Busy
+			if i > 0 || len(rs) == 0 {
+				continue
+			}
+			var text string
+			var body debitBody
+			if err := t.row("SELECT body FROM dprelease_records WHERE seq = ?", rs[0].ID).Scan(&text); err != nil {
+				return err
+			}
+			if decode(text, &body) != nil || body.Series == nil || body.Series.Setup == "" {
+				return refuse(CodeTampered, "the debit %d does not say what its series is", rs[0].ID)
+			}
+			setup = []byte(body.Series.Setup)
+		}
+		return nil
+	})
+	return steps, setup, err
+}
+
+// SeriesContent is the content under which the step of a series is sealed: there is one measurement of a step,
+// whatever its slice holds later. The digest of the slice lies within the sealed bytes, and in no record.
+const SeriesContent = "series"
+
+// SeriesOf lists the series that were paid for from an account: what the first debits say of them, in order.
+func (l *Ledger) SeriesOf(ctx context.Context, a *Account) (setups [][]byte, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		return eachBody(t, "WHERE kind = '"+kindDebit+"'", func(_ Record, b debitBody) {
+			if b.Account == a.ID && b.Series != nil && b.Series.Setup != "" {
+				setups = append(setups, []byte(b.Series.Setup))
+			}
+		})
+	})
+	return setups, err
+}
