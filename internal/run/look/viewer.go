@@ -492,8 +492,12 @@ func (v *viewer) unitRows(ctx context.Context, column string) error {
 		return err
 	}
 	v.look.UnitRows = &f
-	if d.OneRow && f.Rows > f.NullRows+f.Units {
-		v.look.fails("DATA_UNIT", "column %s: %d rows name a unit that has another row, and unit.rows is 1; fold or cap the table where a unit has several rows", column, f.Rows-f.NullRows-f.Units)
+	repeated := f.Rows - f.Units
+	if d.Key.Missing != job.NoUnitOwn { // else a row that names none is a unit
+		repeated -= f.NullRows
+	}
+	if d.OneRow && repeated > 0 {
+		v.look.fails("DATA_UNIT", "column %s: %d rows name a unit that has another row, and unit.rows is 1; fold or cap the table where a unit has several rows", column, repeated)
 	}
 	if d.Cap != nil && !d.Several() && v.computable() {
 		if v.look.Dropped, err = run.CapDrops(ctx, v.plan, v.table, v.content); err != nil {

@@ -52,7 +52,7 @@ var Tales = []Tale{
 	{[]string{"SAMPLE_CHANGED"}, both, "The table is not the one that a kept sample was drawn from."},
 	{[]string{"RUN_REVISED"}, free, "A slice that was released holds other data now; or an earlier slice of a series does, than when it was measured. That answers for one row whether it changed."},
 	{[]string{"RUN_RELEASED"}, both, "The table is the one of an earlier release: also told by a run that succeeds without spending. Somebody who runs the same job every day learns on which days the table did not change."},
-	{[]string{"BUDGET_SAME_DATA"}, both, "Another account of the ledger was charged for a column with the same bytes; or another slice of the account was, for the same values in all columns that the job reads. The job chooses the columns and the slice."},
+	{[]string{"BUDGET_SAME_DATA"}, both, "Another account of the ledger was charged for a column with the same bytes; or another slice of the account was, for the same values in all columns that the job reads. Or a lookup of the job holds a column that was charged for. The job chooses the columns, the slice and the lookup."},
 	{[]string{"RUN_UNFINISHED"}, free, "An earlier run of this job failed, or was killed, between its debit and its releases. On the same data its code is repeated."},
 	{[]string{"RUN_ELSEWHERE", "RUN_FENCED", "RUN_OVERTAKEN", "INTERRUPTED", "LEDGER_LOCKED"}, both, "How long a run works on the table: longer than `--wait`, than its lease, than until somebody stopped it, or than another job."},
 	{[]string{"OUTPUT_TOO_LARGE", "NOT_PUBLISHED", "LEDGER_FULL", "OUTPUT_UNWRITABLE"}, both, "The releases do not fit on a disk, or in the ledger. Their size follows from the job and from released values; that a run got so far tells that nothing above failed."},
