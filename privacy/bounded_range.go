@@ -17,11 +17,22 @@ import (
 //
 // The bound holds for every ordered pair of neighbours under the relation at hand. Where
 // Parts is above 1 the mechanism is that many independent selections, and the sum of
-// their ranges is at most Eps. Proof: bounded_range.proof.md.
+// their ranges is at most Eps. Come, where given, is such a bound where a unit comes or goes.
+// Proof: bounded_range.proof.md.
 type BoundedRange struct {
 	Eps float64
 	// Parts is how many selections the mechanism consists of; 0 stands for one.
 	Parts int64
+	// Come is the range under add-remove, where that is less than Eps; 0 stands for Eps.
+	Come float64
+}
+
+// across bounds the range of two such mechanisms on disjoint rows, of which one loses a unit and
+// the other gains one, or of one in which a unit is replaced.
+func (e BoundedRange) across() (joint BoundedRange, changed, ok bool) {
+	twice := 2 * e.Come // exact
+	changed = twice > e.Eps
+	return BoundedRange{Eps: math.Max(e.Eps, twice)}, changed, e.Come > 0
 }
 
 func (BoundedRange) event() {}
@@ -35,7 +46,7 @@ func (e BoundedRange) Epsilon() float64 { return e.Eps }
 var boundedRangeKind = declare[BoundedRange](Kind{
 	About:   "any eps-bounded-range mechanism, such as a selection by the exponential mechanism; or parts independent selections whose ranges add up to at most eps",
 	Also:    []string{"exponential", "exponential_mechanism", "selection"},
-	Fields:  []Field{eps(), number("parts", "parts=", atLeastOne).optional()},
+	Fields:  []Field{eps(), number("parts", "parts=", atLeastOne).optional(), number("come", "come=", positive).optional()},
 	ordered: true,
 })
 

@@ -86,8 +86,9 @@ func regroup(e Event, rel Relation, kept bool) Event {
 	return e
 }
 
-// acrossTwo is Gaussian noise, run group by group, as noise on the vector of all groups:
-// a unit that changes its group moves that by √2 times what it moves one group.
+// acrossTwo is an event, run group by group, as one on all groups together. Gaussian noise is
+// noise on the vector of all groups: a unit that changes its group moves that by √2 times what it
+// moves one group. Selections of two groups have together the sum of their ranges.
 func acrossTwo(e Event) (joint Event, changed, ok bool) {
 	switch x := e.(type) {
 	case Gaussian:
@@ -99,6 +100,8 @@ func acrossTwo(e Event) (joint Event, changed, ok bool) {
 		s, ok := across(x.Sensitivity)
 		x.Sensitivity, x.Coordinates = s, 2*max(1, x.Coordinates)
 		return x, true, ok && x.Coordinates > 0
+	case BoundedRange:
+		return x.across()
 	case alike:
 		return acrossTwo(x.Event)
 	case Repeat:

@@ -421,3 +421,72 @@ func TestByGroupOfCappedUnits(t *testing.T) {
 		t.Errorf("the charge for one group was caught %d times only", caught)
 	}
 }
+
+// Selections of two groups have together the sum of their ranges. The enumeration is that of every
+// pair of losses at the ends of an interval: one group at eps, or two at come. The twin forgets that
+// there are two groups.
+func TestByGroupOfSelections(t *testing.T) {
+	for _, c := range []struct{ eps, come, want float64 }{{1, 0, 2}, {1, 0.5, 1}, {1, 0.9, 1.8}, {1, 1, 2}, {2, 0.25, 2}} {
+		e := ByGroup{Event: BoundedRange{Eps: c.eps, Come: c.come}}
+		a, err := EpsilonAt(e, ReplaceOne, 0)
+		if err != nil || math.Abs(a.Epsilon-c.want) > 1e-9 || a.Epsilon < c.want {
+			t.Errorf("%+v costs %v (%v), want %v", e, a.Epsilon, err, c.want)
+		}
+		if one, err := EpsilonAt(e, AddRemove, 0); err != nil || math.Abs(one.Epsilon-c.eps) > 1e-9 {
+			t.Errorf("%+v costs %v under add-remove (%v)", e, one.Epsilon, err)
+		}
+		if c.come == 0 {
+			continue
+		}
+		// losses are (t, t − r) with the probabilities that make them losses.
+		type pair [2][2]float64
+		pairs := func(r float64) (out []pair) {
+			for k := range 41 {
+				x := r * float64(k) / 40
+				p := -math.Expm1(x-r) / -math.Expm1(-r)
+				out = append(out, pair{{x, p}, {x - r, 1 - p}})
+			}
+			return out
+		}
+		worst := func(x float64, come float64) float64 {
+			most := 0.0
+			for _, a := range pairs(c.eps) {
+				d := 0.0
+				for _, l := range a {
+					d += l[1] * math.Max(0, -math.Expm1(x-l[0]))
+				}
+				most = math.Max(most, d)
+			}
+			for _, a := range pairs(come) {
+				for _, b := range pairs(come) {
+					d := 0.0
+					for _, l := range a {
+						for _, m := range b {
+							d += l[1] * m[1] * math.Max(0, -math.Expm1(x-l[0]-m[0]))
+						}
+					}
+					most = math.Max(most, d)
+				}
+			}
+			return most
+		}
+		caught := false
+		for _, x := range []float64{0, 0.25, 0.5, 0.9, 1.2, 1.7} {
+			d, err := DeltaAt(e, ReplaceOne, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w := worst(x, c.come); d.Delta < w-1e-12 {
+				t.Errorf("%+v: δ(%v) is %v, and %v is attained", e, x, d.Delta, w)
+			}
+			twin, err := DeltaAt(BoundedRange{Eps: c.eps}, ReplaceOne, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			caught = caught || twin.Delta < worst(x, c.come)-1e-6
+		}
+		if caught != (c.want > c.eps) {
+			t.Errorf("%+v: the twin of one group caught: %v", e, caught)
+		}
+	}
+}

@@ -59,8 +59,8 @@ func (g *gatherer) add(e Event, at string, runs int64, changed bool) {
 			g.add(x.Event, join(at, x.Kind())+".event", runs, changed)
 			return
 		}
-	case BoundedRange: // the number of its selections does not change its cost
-		x.Parts = 0
+	case BoundedRange: // neither the number of its selections nor another relation changes its cost
+		x.Parts, x.Come = 0, 0
 		e = x
 	}
 	if len(g.terms) == 0 {

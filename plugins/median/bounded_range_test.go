@@ -175,3 +175,29 @@ func TestSelectionsCompose(t *testing.T) {
 		}
 	}
 }
+
+// Where a sample demands both relations, a unit that comes or goes makes losses in an interval of
+// length Come, and hardly less in the worst table. Twice that is what two groups cost.
+func TestSelectionWhereUnitsCome(t *testing.T) {
+	both := []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}
+	for _, place := range []string{"0.5", "0.25", "0.9"} {
+		_, ranks, err := parseParams([]byte(`{"column":"x","method":"exponential","quantile":` + place + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := grid{points: 4, largest: 1}
+		l := layout{ranks: ranks, under: both}
+		e := l.selection(1)
+		at, widest := sdk.SelectRate(1, g.sensitivity(ranks[0], both)), 0.0
+		tables(4, 5, func(counts []int64) {
+			p := law(ranks[0], counts, at)
+			eachNeighbour(counts, privacy.AddRemove, func(other []int64) { widest = math.Max(widest, ratioRange(p, law(ranks[0], other, at))) })
+		})
+		if e.Eps != 1 || widest > e.Come*(1+1e-12) || widest < 0.7*e.Come {
+			t.Errorf("rank %s: %+v, log ratios spread by %v", place, e, widest)
+		}
+		if l.under = both[1:]; l.selection(1).Come != 0 {
+			t.Errorf("rank %s: %+v without groups", place, l.selection(1))
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -124,9 +125,25 @@ func (l *layout) composeSelections(target privacy.Point) error {
 	return nil
 }
 
+// selection is the event of drawing one quantile at ε. Where a row may both be replaced and come or
+// go, as in a group, one that comes moves the scores by less.
+func (l *layout) selection(epsilon float64) privacy.BoundedRange {
+	e := privacy.BoundedRange{Eps: epsilon}
+	if slices.Contains(l.under, privacy.AddRemove) && slices.Contains(l.under, privacy.ReplaceOne) {
+		for _, r := range l.ranks {
+			come := epsilon / 2 // exact
+			if 2*r.num != r.den {
+				come = math.Min(epsilon, epsilon*float64(max(r.num, r.den-r.num))/float64(r.den)*(1+0x1p-50))
+			}
+			e.Come = math.Max(e.Come, come)
+		}
+	}
+	return e
+}
+
 // selections is the event of drawing every quantile at ε.
 func (l *layout) selections(epsilon float64) privacy.Event {
-	one := privacy.BoundedRange{Eps: epsilon}
+	one := l.selection(epsilon)
 	if len(l.ranks) == 1 {
 		return one
 	}

@@ -79,7 +79,7 @@ func (l *layout) choose(ctx context.Context, rows sdk.Rows, host sdk.Host) ([]fl
 	out := make([]float64, len(l.ranks))
 	for i, r := range l.ranks {
 		rate := sdk.SelectRate(l.share.Epsilon, l.grid.sensitivity(r, l.under))
-		point, err := host.Select(ctx, privacy.BoundedRange{Eps: l.share.Epsilon}, r.pieces(counts), rate)
+		point, err := host.Select(ctx, l.selection(l.share.Epsilon), r.pieces(counts), rate)
 		if err != nil {
 			return nil, err
 		}

@@ -205,19 +205,21 @@ func (c *comparison) scores(ev privacy.Selection, a, b Call) *violation {
 			q = q[1:]
 		}
 	}
-	parts := int64(1)
+	parts, claimed := int64(1), ev.Epsilon()
 	if e, ok := ev.(privacy.BoundedRange); ok {
-		parts = max(1, e.Parts)
+		if parts = max(1, e.Parts); e.Come > 0 && c.pair.relation == privacy.AddRemove {
+			claimed = e.Come
+		}
 	}
 	if c.part++; c.part == 1 {
 		c.spent = 0
 	}
 	c.spent += a.Rate * (hi - lo)
-	limit, here := ev.Epsilon()*float64(c.pair.distance), ""
+	limit, here := claimed*float64(c.pair.distance), ""
 	if parts > 1 {
 		here = fmt.Sprintf(" with the draws before it, part %d of %d of the event,", c.part, parts)
 	}
-	c.note("scores", c.spent/ev.Epsilon())
+	c.note("scores", c.spent/claimed)
 	if c.part == parts {
 		c.part = 0
 	}
