@@ -227,4 +227,11 @@ func TestPluginUsage(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &all); err != nil || exit != 0 || len(all) != len(builtins) {
 		t.Errorf("list: exit %d, %v: %s", exit, err, stdout)
 	}
+	able := map[string][2]bool{}
+	for _, l := range all {
+		able[l.Name] = [2]bool{l.Weighted, l.Intervals}
+	}
+	if able["count"] != [2]bool{true, true} || able["marginals"] != [2]bool{true, false} || able["median"] != [2]bool{} {
+		t.Errorf("weights and intervals: %v", able)
+	}
 }

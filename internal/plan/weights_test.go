@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/regression"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	totals "github.com/dprelease/dprelease/plugins/sum"
 )
@@ -21,7 +22,7 @@ func planWeights(t *testing.T, replace ...string) (*Priced, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Make(t.Context(), j, direct{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sum": totals.Mechanism{}}, fresh{})
+	return Make(t.Context(), j, direct{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sum": totals.Mechanism{}, "regression": regression.Mechanism{}}, fresh{})
 }
 
 // A mechanism is told the bounds of the weights, those of the draw multiplied in, and nothing
@@ -78,6 +79,7 @@ func contains(all []string, one string) bool {
 func TestWeightsRefused(t *testing.T) {
 	for want, replace := range map[string][]string{
 		"median does not use the weights of a survey":                 {"mechanism: mean", "mechanism: median", "interval: 95, ", ""},
+		"regression does not use the weights of a survey":             {"mechanism: mean", "mechanism: regression", "interval: 95, ", ""}, // linear, and takes samples of unequal weights
 		"does not say that the survey drew the units":                 {", first_stage: unit", ""},
 		"shrunk weights estimate another value":                       {"first_stage: unit", "first_stage: unit, shrink: {to: 20, keep: 0.5}"},
 		"a sample of fixed size from a table of secret size has no":   {"replace-one\n  size: 1000", "add-remove\n  at_least: 500", "interval: 95, ", ""},

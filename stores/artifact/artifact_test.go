@@ -160,3 +160,15 @@ func TestRefused(t *testing.T) {
 		t.Errorf("two files: %v", err)
 	}
 }
+
+// Only a registry of this machine may be without TLS.
+func TestPlainRegistriesAreOfThisMachine(t *testing.T) {
+	for host, want := range map[string]bool{
+		"localhost:5000": true, "127.0.0.1:5000": true, "127.0.0.2": true, "[::1]:5000": true,
+		"registry.example": false, "registry.example:5000": false, "10.0.0.1:5000": false, "localhost.example:80": false, "0.0.0.0:80": false, "": false,
+	} {
+		if got := onThisMachine(host); got != want {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+}
