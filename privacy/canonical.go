@@ -220,7 +220,7 @@ func (r *canonicalReader) value(f *Field, v reflect.Value, depth int) {
 		if e := r.event(depth + 1); e != nil {
 			v.Set(reflect.ValueOf(e))
 		}
-	case Inners, Records:
+	case Inners, Records, Wholes:
 		r.must(`[`)
 		for !r.bad && !r.skip(`]`) {
 			if v.Len() > 0 {
@@ -229,6 +229,10 @@ func (r *canonicalReader) value(f *Field, v reflect.Value, depth int) {
 			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
 			if last := v.Index(v.Len() - 1); f.Shape == Records {
 				r.fields(f.Fields, last, depth)
+			} else if f.Shape == Wholes {
+				n, err := strconv.ParseInt(r.until(ends), 10, 64)
+				r.bad = r.bad || err != nil
+				last.SetInt(n)
 			} else if e := r.event(depth + 1); e != nil {
 				last.Set(reflect.ValueOf(e))
 			}

@@ -95,6 +95,10 @@ func (s *smoothed) event(e Event, runs float64, samples int) Event {
 			return s.event(p.Event, runs, samples)
 		}
 		return p.With(s.event(p.Event, runs, samples+1))
+	case Rotation:
+		// The noise of every wave is compared.
+		x.Event = s.event(x.Event, runs*float64(x.Waves), samples+1)
+		return x
 	case WithoutReplacement, Multistage:
 		d := x.(Sampling)
 		return d.With(s.event(d.Inner(), runs, samples+1))

@@ -47,6 +47,7 @@ const (
 	Records                  // a list of them
 	Inner                    // an event
 	Inners                   // a list of events
+	Wholes                   // a list of int64
 )
 
 // Field is one field of a kind of event, or of a record inside one.
@@ -94,7 +95,7 @@ var kinds = []*Kind{
 	gaussianKind, laplaceKind, discreteGaussianKind, discreteLaplaceKind,
 	pureKind, approxKind, zcdpKind, boundedRangeKind, keySelectionKind, keyThresholdKind, responseKind,
 	composeKind, repeatKind, poissonKind, withoutReplacementKind, withReplacementKind, multistageKind,
-	byGroupKind, rowsOfUnitKind, shuffledKind, lastIterateKind,
+	byGroupKind, rowsOfUnitKind, rotationKind, shuffledKind, lastIterateKind,
 }
 
 var kindsByType = func() map[reflect.Type]*Kind {
@@ -166,9 +167,12 @@ func bind(fields []Field, t reflect.Type) {
 			bind(f.Fields, g)
 		case reflect.Slice:
 			f.Shape = Inners
-			if g.Elem().Kind() == reflect.Struct {
+			switch g.Elem().Kind() {
+			case reflect.Struct:
 				f.Shape = Records
 				bind(f.Fields, g.Elem())
+			case reflect.Int64:
+				f.Shape = Wholes
 			}
 		}
 	}

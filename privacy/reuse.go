@@ -30,6 +30,9 @@ func NewReuse(s Sampling, rel Relation) (*Reuse, error) {
 	if err := checkDraw(s, rel); err != nil {
 		return nil, err
 	}
+	if _, panel := s.(Rotation); panel {
+		return nil, wrong(s.Kind(), "is planned as a whole, before its first wave")
+	}
 	r := &Reuse{sampling: s, relation: rel, sides: 1}
 	switch s.(type) {
 	case Poisson, WithoutReplacement:

@@ -23,6 +23,8 @@ func SampleRelations(s Sampling, rel Relation) ([]Relation, error) {
 		if design(s).SwapsUnequalUnits() {
 			return []Relation{AddRemove, ReplaceOne}, nil
 		}
+	case Rotation:
+		return []Relation{rel}, nil
 	}
 	return []Relation{ReplaceOne}, nil
 }
@@ -50,6 +52,8 @@ func SampleBudget(s Sampling, rel Relation, target Point) (Point, error) {
 		return multisetBudget(s, target), nil
 	case Multistage:
 		return stagedBudget(design(s), target), nil
+	case Rotation:
+		return rotationBudget(s, target), nil
 	}
 	q := inclusion(s)
 	return Point{amplify.SampleEpsilon(q, target.Epsilon), amplify.SampleDelta(q, target.Delta)}, nil
@@ -66,6 +70,8 @@ func inclusion(s Sampling) float64 {
 		return amplify.WithReplacementRate(s.Take, s.Of)
 	case Multistage:
 		return design(s).Inclusion()
+	case Rotation:
+		return s.largest()
 	}
 	return 1
 }
@@ -163,6 +169,10 @@ func oneRelation(s Sampling) string {
 // sample, and every report is seen with its sender. changed says that this is another
 // event. It is for comparison and never charged.
 func WithoutSampling(e Event) (_ Event, changed bool) {
+	if r, ok := e.(Rotation); ok && r.size() > 1 {
+		inner, _ := WithoutSampling(r.Event)
+		return Repeat{r.size(), inner}, true // a unit is in as many waves as before
+	}
 	_, changed = e.(Sampling)
 	if _, shuffled := e.(Shuffled); changed || shuffled {
 		inner, _ := WithoutSampling(Children(e)[0])

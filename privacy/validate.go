@@ -141,6 +141,13 @@ func validFields(fields []Field, record reflect.Value, here string) error {
 			if v.Len() == 0 {
 				err = wrong(path, "must hold at least one")
 			}
+		case Wholes:
+			for j := 0; j < v.Len() && err == nil; j++ {
+				err = validNumber(f, path+"["+strconv.Itoa(j)+"]", float64(v.Index(j).Int()))
+			}
+			if v.Len() == 0 {
+				err = wrong(path, "must hold at least one")
+			}
 		case Inners:
 			if v.Len() == 0 {
 				err = wrong(here, "must hold at least one event")

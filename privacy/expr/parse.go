@@ -259,6 +259,18 @@ func (p *parser) value(d *privacy.Field, at lang.Place, into reflect.Value, trai
 				p.record(d, item, v.Index(i))
 			}
 		}
+	case privacy.Wholes:
+		items, ok := p.items(at, d.Example, "at least one whole number")
+		if !ok {
+			return false
+		}
+		v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
+		for i, item := range items {
+			if p.Open(&item) {
+				n, _ := p.whole(item, d.Wrong)
+				v.Index(i).SetInt(n)
+			}
+		}
 	case privacy.Inner:
 		return p.inner(at, v, append(trail, 0))
 	case privacy.Inners:

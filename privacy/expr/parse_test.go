@@ -39,6 +39,9 @@ var accepted = []struct {
 	{`{by_group: {event: {pure: {eps: 1}}}}`, privacy.ByGroup{Event: privacy.Pure{Eps: 1}}},
 	{`{by_group: {fixed: true, event: {pure: {eps: 1}}}}`, privacy.ByGroup{Event: privacy.Pure{Eps: 1}, Fixed: true}},
 	{`{rows_of_unit: {rows: 4, event: {poisson: {rate: 0.1, event: {pure: {eps: 1}}}}}}`, privacy.RowsOfUnit{Rows: 4, Event: privacy.Poisson{Rate: .1, Event: privacy.Pure{Eps: 1}}}},
+	{`{rotation: {waves: 12, in: 1, event: {pure: {eps: 1}}}}`, privacy.Rotation{Waves: 12, In: 1, Event: privacy.Pure{Eps: 1}}},
+	{`{rotation: {waves: 4, patterns: [{waves: [1, 2]}, {waves: [3], weight: 2}], event: {pure: {eps: 1}}}}`,
+		privacy.Rotation{Waves: 4, Patterns: []privacy.Pattern{{Waves: []int64{1, 2}}, {Waves: []int64{3}, Weight: 2}}, Event: privacy.Pure{Eps: 1}}},
 	{`{"by_group":{"fixed":false,"event":{"pure":{"eps":1}}}}`, privacy.ByGroup{Event: privacy.Pure{Eps: 1}}},
 	{`{shuffled: {n: 100000, event: {randomized_response: {k: 2, eps0: 4}}}}`,
 		privacy.Shuffled{N: 100000, Event: privacy.RandomizedResponse{K: 2, Eps0: 4}}},
@@ -82,7 +85,7 @@ var refused = []struct {
 	{`{}`, []string{`f:1:1: an event must be a mapping with one key`}},
 	{`{gausian: {sigma: 1}}`, []string{`f:1:2: gausian: unknown event (did you mean gaussian?)`}},
 	{`{wavelet: {sigma: 1}}`, []string{`f:1:2: wavelet: unknown event (known events: gaussian, laplace, discrete_gaussian, discrete_laplace, pure, approx, zcdp, bounded_range, key_selection, key_threshold, randomized_response, ` +
-		`compose, repeat, poisson, without_replacement, with_replacement, multistage, by_group, rows_of_unit, shuffled, last_iterate)`}},
+		`compose, repeat, poisson, without_replacement, with_replacement, multistage, by_group, rows_of_unit, rotation, shuffled, last_iterate)`}},
 	{`{srswor: {sigma: 1}}`, []string{`(did you mean without_replacement?)`}},
 	{`{gaussian: }`, []string{`f:1:12: gaussian: has no fields`}},
 	{`{gaussian: 1}`, []string{`f:1:12: gaussian: must be a mapping of fields, not "1"`}},

@@ -31,6 +31,7 @@ var everyEvent = privacy.Compose{Events: []privacy.Event{
 		StepSize: 7, Smooth: 8, StrongConvexity: 9, Diameter: 10},
 	privacy.BoundedRange{Eps: 0.7, Parts: 2, Come: 0.4}, privacy.ByGroup{Event: privacy.Pure{Eps: 1}, Fixed: true},
 	privacy.RowsOfUnit{Rows: 3, Units: 2.5, Event: privacy.Poisson{Rate: 0.1, Event: privacy.Pure{Eps: 1}}}, privacy.KeySelection{Eps: 1, Delta: 1e-6}, privacy.KeyThreshold{Delta: 1e-6},
+	privacy.Rotation{Waves: 4, In: 2, Patterns: []privacy.Pattern{{Waves: []int64{1, 3}, Weight: 2}}, Event: privacy.Pure{Eps: 1}},
 }}
 
 func TestEventRoundTrip(t *testing.T) {
