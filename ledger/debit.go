@@ -37,6 +37,9 @@ type Request struct {
 	// Draws are the kept samples that the job makes or uses. Event and Charged are
 	// then of everything else, and Event is nil where there is nothing else.
 	Draws []Step
+	// Panel says that the table is one wave of a rotation. Event and Charged are then of
+	// all waves.
+	Panel *Panel
 	// SliceKind is what the values of the column of the slices were read as.
 	SliceKind SliceKind
 	Lease     time.Duration // 0: DefaultLease
@@ -105,6 +108,15 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 // and says whether one of them has moved since the job was planned.
 func (t *tx) drawn(q *Request) (samples map[string]*Sample, moved bool, err error) {
 	samples = map[string]*Sample{}
+	if q.Panel != nil {
+		s, err := t.sample(q.Panel.ID)
+		if err != nil {
+			return nil, false, err
+		}
+		if s != nil {
+			samples[s.ID] = s
+		}
+	}
 	for _, step := range q.Draws {
 		s, err := t.sample(step.Sample)
 		switch {
@@ -138,7 +150,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err := a.admitKind(q.SliceKind); err != nil {
 		return nil, err
 	}
-	if err := t.collectedOnly(a, q); err != nil {
+	if err := errors.Join(t.collectedOnly(a, q), t.onePanel(a, q)); err != nil {
 		return nil, err
 	}
 	for _, s := range samples {
@@ -168,8 +180,16 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if q.Free || q.Series != nil && series.paid() {
 		q.Charged, q.Charges = privacy.Point{}, nil
 	}
-	whole := together(q, uses)
+	_, charged, err := q.due(samples)
+	if err != nil {
+		return nil, err
+	}
+	whole := together(charged, uses)
 	draws, err := drawsOf(q, uses)
+	if err != nil {
+		return nil, err
+	}
+	panel, err := q.panelOf(samples)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +203,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		}
 	}
 	r, err := t.append(&debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind, Series: series})
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Panel: panel, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind, Series: series})
 	if err != nil {
 		return nil, err
 	}

@@ -100,10 +100,13 @@ func (a *Account) useCost(u *Use, total float64) (privacy.Cost, error) {
 // by id.
 func (a *Account) Price(q *Request, samples map[string]*Sample) (privacy.Cost, []*Use, error) {
 	var cost privacy.Cost
-	var err error
-	if q.Event == nil && len(q.Draws) > 0 {
+	event, charged, err := q.due(samples)
+	if err != nil {
+		return nil, nil, err
+	}
+	if event == nil && (len(q.Draws) > 0 || q.Panel != nil) {
 		cost = a.nothing()
-	} else if cost, err = a.Cost(q.Event, q.Charged); err != nil {
+	} else if cost, err = a.Cost(event, charged); err != nil {
 		return nil, nil, err
 	}
 	var uses []*Use
@@ -131,8 +134,8 @@ func (a *Account) Price(q *Request, samples map[string]*Sample) (privacy.Cost, [
 }
 
 // together returns the charged guarantee of a whole job. It is printed, never added up.
-func together(q *Request, uses []*Use) privacy.Point {
-	total := exactly(q.Charged)
+func together(charged privacy.Point, uses []*Use) privacy.Point {
+	total := exactly(charged)
 	total.Epsilon, total.Delta = cmp.Or(total.Epsilon, new(big.Rat)), cmp.Or(total.Delta, new(big.Rat))
 	for _, u := range uses {
 		total = total.Plus(u.Difference())

@@ -13,18 +13,19 @@ import (
 
 type debitBody struct {
 	stamp
-	Account  int64    `json:"account"`
-	Plan     string   `json:"plan"`
-	Job      string   `json:"job"`
-	Digest   string   `json:"digest"`
-	Again    bool     `json:"again,omitempty"`
-	Epsilon  float64  `json:"epsilon"`
-	Delta    float64  `json:"delta"`
-	Cost     []string `json:"cost"`
-	Releases []Charge `json:"releases"`
-	Draws    []Draw   `json:"draws,omitempty"`
-	Keeps    []string `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
-	Slice    string   `json:"slice,omitempty"` // that is debited, of an account with slices
+	Account  int64     `json:"account"`
+	Plan     string    `json:"plan"`
+	Job      string    `json:"job"`
+	Digest   string    `json:"digest"`
+	Again    bool      `json:"again,omitempty"`
+	Epsilon  float64   `json:"epsilon"`
+	Delta    float64   `json:"delta"`
+	Cost     []string  `json:"cost"`
+	Releases []Charge  `json:"releases"`
+	Draws    []Draw    `json:"draws,omitempty"`
+	Panel    *panelUse `json:"panel,omitempty"`
+	Keeps    []string  `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
+	Slice    string    `json:"slice,omitempty"` // that is debited, of an account with slices
 	// SliceKind is what the values of the column of the slices were read as.
 	SliceKind SliceKind `json:"slice_kind,omitempty"`
 	// Series is set for a step of a series. Cost is then that of a unit's life.
@@ -55,6 +56,11 @@ func (r *debitBody) enter(b *books, seq int64) error {
 	}
 	if err := b.draw(seq, a, r.Draws, cost); err != nil {
 		return err
+	}
+	if r.Panel != nil {
+		if err := b.panel(seq, a, r.Panel); err != nil {
+			return err
+		}
 	}
 	if r.Series != nil && len(r.Series.Slices) > 0 {
 		if err := r.Series.enter(b, a, cost); err != nil {

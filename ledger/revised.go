@@ -41,7 +41,11 @@ func (t *tx) revised(q *Request) (ask bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	whole := together(q, uses)
+	_, charged, err := q.due(samples)
+	if err != nil {
+		return false, err
+	}
+	whole := together(charged, uses)
 	after := *a
 	after.Charge(cost)
 	return false, refuse(CodeRevised, "release %s of slice %s was published before (record %d) from other data: the table was revised since, or this job reads other columns of it. A revision costs the same again (%s), added to this slice, which has then spent %s; to publish a revision on purpose, give --revise and another output folder",

@@ -25,6 +25,8 @@ type Sample struct {
 	Charged Limit  // by all of them on the population: amplified once
 	Content string // keyed digest of the whole table that was drawn from, "" until Ready
 
+	Waves []int64 // of a panel, that were debited; nil for other draws
+
 	digest string // SHA-256 of its encrypted rows
 }
 
@@ -43,7 +45,8 @@ func (s *Sample) row() any {
 		Spent, Charged      [2]string
 		Content, Digest     string
 		Slice               string
-	}{s.ID, s.Account, s.Debit, s.Name, s.Event, s.Design, s.Ready, s.Uses, s.Spent.Texts(), s.Charged.Texts(), s.Content, s.digest, s.Slice}
+		Waves               string
+	}{s.ID, s.Account, s.Debit, s.Name, s.Event, s.Design, s.Ready, s.Uses, s.Spent.Texts(), s.Charged.Texts(), s.Content, s.digest, s.Slice, wavesText(s.Waves)}
 }
 
 // same reports whether two states of a sample are one.
@@ -85,19 +88,22 @@ func eventText(s privacy.Sampling) (string, error) {
 	return string(b), nil
 }
 
-const sampleColumns = "id, account, slice, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, content, digest"
+const sampleColumns = "id, account, slice, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, content, digest, waves"
 
 func scanSample(s scanner) (*Sample, error) {
 	var m Sample
 	var spent, charged [2]string
 	var content, digest sql.NullString
-	if err := s.Scan(&m.ID, &m.Account, &m.Slice, &m.Debit, &m.Name, &m.Event, &m.Design, &m.Uses, &spent[0], &spent[1], &charged[0], &charged[1], &content, &digest); err != nil {
+	var waves string
+	if err := s.Scan(&m.ID, &m.Account, &m.Slice, &m.Debit, &m.Name, &m.Event, &m.Design, &m.Uses, &spent[0], &spent[1], &charged[0], &charged[1], &content, &digest, &waves); err != nil {
 		return nil, err
 	}
 	var err1, err2 error
 	m.Spent, err1 = parseLimit(spent[0], spent[1])
 	m.Charged, err2 = parseLimit(charged[0], charged[1])
-	if err1 != nil || err2 != nil {
+	var err3 error
+	m.Waves, err3 = parseWaves(waves)
+	if err1 != nil || err2 != nil || err3 != nil {
 		return nil, refuse(CodeTampered, "a kept sample cannot be read")
 	}
 	m.Content, m.Ready, m.digest = content.String, content.Valid, digest.String
@@ -157,10 +163,10 @@ func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
 func (t *tx) saveSample(s *Sample) error {
 	spent, charged := s.Spent.Texts(), s.Charged.Texts()
 	content := sql.NullString{String: s.Content, Valid: s.Ready} // none until the rows are stored
-	return t.exec(`INSERT INTO dprelease_samples (id, account, slice, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, content, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	return t.exec(`INSERT INTO dprelease_samples (id, account, slice, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, content, digest, waves) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET uses = excluded.uses, spent_epsilon = excluded.spent_epsilon, spent_delta = excluded.spent_delta,
-		charged_epsilon = excluded.charged_epsilon, charged_delta = excluded.charged_delta, content = excluded.content, digest = excluded.digest`,
-		s.ID, s.Account, s.Slice, s.Debit, s.Name, s.Event, s.Design, s.Uses, spent[0], spent[1], charged[0], charged[1], content, orNull(s.digest))
+		charged_epsilon = excluded.charged_epsilon, charged_delta = excluded.charged_delta, content = excluded.content, digest = excluded.digest, waves = excluded.waves`,
+		s.ID, s.Account, s.Slice, s.Debit, s.Name, s.Event, s.Design, s.Uses, spent[0], spent[1], charged[0], charged[1], content, orNull(s.digest), wavesText(s.Waves))
 }
 
 // conceal encrypts the rows of the samples that a release keeps, and says what its seal says

@@ -97,6 +97,7 @@ var schema = []string{
 		charged_delta TEXT NOT NULL,
 		content TEXT,
 		digest TEXT,
+		waves TEXT NOT NULL DEFAULT '',
 		sealed BLOB
 	)`,
 	`CREATE INDEX dprelease_samples_account ON dprelease_samples (account)`,

@@ -129,8 +129,8 @@ func (e Rotation) Chance(wave int64) *big.Rat {
 	return big.NewRat(in, all)
 }
 
-// largest returns the largest chance of a wave, rounded up.
-func (e Rotation) largest() float64 {
+// Rate returns the largest chance of a wave, rounded up.
+func (e Rotation) Rate() float64 {
 	best := new(big.Rat)
 	for w := int64(1); w <= e.Waves; w++ {
 		if c := e.Chance(w); c.Cmp(best) > 0 {

@@ -71,7 +71,7 @@ func inclusion(s Sampling) float64 {
 	case Multistage:
 		return design(s).Inclusion()
 	case Rotation:
-		return s.largest()
+		return s.Rate()
 	}
 	return 1
 }

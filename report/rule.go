@@ -58,6 +58,13 @@ func NewAmplification(s privacy.Sampling, rel privacy.Relation, target privacy.P
 				"the recursion from the last stage up; and publishing all units above the last stage", len(s.Stages)),
 			Source: "docs/privacy-rules.md, rule P5, with its proof in privacy/amplify/multistage.proof.md; " + balle + ", Theorem 2",
 		}
+	case privacy.Rotation:
+		single = false
+		a = Amplification{
+			Rate:   s.Rate(),
+			Rule:   "all waves together: the average over the waves in which a unit may be, against nothing, in both directions, as a loss distribution; never more than a unit pays whose waves are known",
+			Source: "docs/privacy-rules.md, rule P34, with its proof in privacy/rotation.proof.md",
+		}
 	default:
 		return nil
 	}

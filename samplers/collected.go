@@ -80,6 +80,41 @@ type Gathered struct {
 	frame    *Frame    // of the population, nil where the collection needs none
 	weights  []float64 // by unit of the frame, nil where all are equal
 	facts    Facts
+	panel    *privacy.Rotation // of which the table is a wave
+}
+
+// NewWave returns the design of a table that is one wave of a panel. Each unit was allotted
+// by itself, so one wave is a Poisson sample at its chance.
+//
+// # Contract
+//
+// That of privacy.Rotation. The event is that of the whole panel, with the same in each
+// wave, and is charged once for all waves. The size of the table is secret. Proof:
+// ../privacy/rotation.proof.md.
+func NewWave(panel privacy.Rotation, wave int64) (*Gathered, error) {
+	if err := privacy.Validate(panel.With(privacy.Pure{Eps: 1})); err != nil {
+		return nil, err
+	}
+	if wave < 1 || wave > panel.Waves {
+		return nil, fmt.Errorf("wave: must lie between 1 and %d", panel.Waves)
+	}
+	rate, err := ParseRate(panel.Chance(wave).RatString())
+	if err != nil {
+		return nil, err
+	}
+	by, err := NewPoisson(rate, 0)
+	if err != nil {
+		return nil, err
+	}
+	draw, err := NewFull(0)
+	if err != nil {
+		return nil, err
+	}
+	d, err := NewGathered(&Collected{by}, draw)
+	if err == nil {
+		d.panel = &panel
+	}
+	return d, err
 }
 
 // NewGathered returns a draw from a table that was collected by a design with weights:
@@ -114,11 +149,21 @@ func NewGathered(c *Collected, draw Design) (*Gathered, error) {
 // Kind returns the kind of the collection.
 func (d *Gathered) Kind() string { return d.by.Kind() }
 
-// Event returns the event of the draw from the table.
-func (d *Gathered) Event(inner privacy.Event) privacy.Event { return d.draw.Event(inner) }
+// Event returns the event of the draw from the table, or that of the panel.
+func (d *Gathered) Event(inner privacy.Event) privacy.Event {
+	if d.panel != nil {
+		return d.panel.With(inner)
+	}
+	return d.draw.Event(inner)
+}
 
 // Supports asks the draw from the table whether it supports a relation.
-func (d *Gathered) Supports(rel privacy.Relation) error { return d.draw.Supports(rel) }
+func (d *Gathered) Supports(rel privacy.Relation) error {
+	if d.panel != nil {
+		return d.by.Supports(rel)
+	}
+	return d.draw.Supports(rel)
+}
 
 // Facts are those of both draws together.
 func (d *Gathered) Facts() Facts { return d.facts }

@@ -107,3 +107,37 @@ func TestGatheredRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A wave of a panel is the whole table with the weight of its chance, and its event is that of
+// all waves.
+func TestWaves(t *testing.T) {
+	panel := privacy.Rotation{Waves: 4, Patterns: []privacy.Pattern{{Waves: []int64{1, 2}}, {Waves: []int64{2, 3}}, {Waves: []int64{4}}}}
+	d, err := NewWave(panel, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := privacy.Pure{Eps: 1}
+	if e := d.Event(inner); !privacy.Equal(e, panel.With(inner)) {
+		t.Errorf("the event is %v", e)
+	}
+	if f := d.Facts(); f.MaxWeight != 1.5 || !f.EqualWeights || f.SampleSize != 0 || f.Population != 0 {
+		t.Errorf("%+v", f)
+	}
+	if d.Supports(privacy.AddRemove) != nil || d.Supports(privacy.ReplaceOne) == nil {
+		t.Error("a wave is proven under add-remove alone")
+	}
+	if !Whole(d) {
+		t.Error("a wave is not the whole table")
+	}
+	for _, wave := range []int64{0, 5} {
+		if _, err := NewWave(panel, wave); err == nil {
+			t.Errorf("there is a wave %d of 4", wave)
+		}
+	}
+	if _, err := NewWave(privacy.Rotation{Waves: 2}, 1); err == nil {
+		t.Error("a panel without patterns was taken")
+	}
+	if _, err := NewWave(privacy.Rotation{Waves: 4, Patterns: []privacy.Pattern{{Waves: []int64{1}}}}, 2); err == nil {
+		t.Error("a wave in which nobody is was taken")
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -369,6 +371,16 @@ func showSample(s *ledger.Sample) shownSample {
 
 // writeSamples prints the kept samples of an account.
 func writeSamples(w io.Writer, all []shownSample) error {
+	if len(all) == 0 {
+		return nil
+	}
+	for _, s := range all {
+		if k := s.snapshot; len(k.Waves) > 0 {
+			fmt.Fprintf(w, "\n  panel %s: waves %s were released or tried; record %d paid ε %s, δ %s for all waves\n",
+				cmp.Or(k.Name, "without a name"), strings.Trim(fmt.Sprint(k.Waves), "[]"), s.Record, ledger.Up(k.Charged.Epsilon), ledger.Up(k.Charged.Delta))
+		}
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(s shownSample) bool { return len(s.snapshot.Waves) > 0 })
 	if len(all) == 0 {
 		return nil
 	}

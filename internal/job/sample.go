@@ -12,6 +12,7 @@ const (
 	Multistage Method = "multistage"
 	Stratified Method = "stratified"
 	Kept       Method = "kept"
+	Rotation   Method = "rotation"
 )
 
 // Sample is one declared draw. Which fields are set depends on the method.

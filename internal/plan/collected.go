@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"context"
 	"errors"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -16,9 +18,9 @@ type Collection struct {
 }
 
 // CollectionOf returns the draw that made the table of a job, nil where the table is the
-// population.
+// population, or one wave of a panel.
 func CollectionOf(j *job.Job) (*Collection, error) {
-	if j.Dataset.Collected == nil {
+	if _, wave := j.Rotates(); wave || j.Dataset.Collected == nil {
 		return nil, nil
 	}
 	design, err := CollectedBy(j)
@@ -35,6 +37,50 @@ func CollectionOf(j *job.Job) (*Collection, error) {
 	}
 	c.Inside = under[0]
 	return c, nil
+}
+
+// Panel is the rotation of which the table is a wave. All its waves have the event of this
+// job, and are paid for before the first (P34).
+type Panel struct {
+	ID     string
+	Sample *ledger.Sample // of the waves that were paid for; nil for none
+}
+
+// panelOf reads what is known of the panel of a job, nil where the table is no wave of one.
+func panelOf(ctx context.Context, j *job.Job, past Past) (*Panel, error) {
+	if _, ok := j.Rotates(); !ok {
+		return nil, nil
+	}
+	p := &Panel{ID: ledger.PanelID(AccountOf(j), j.Dataset.Collected.Panel)}
+	var err error
+	p.Sample, err = past.Collected(ctx, j, p.ID)
+	return p, err
+}
+
+// Collection returns the design by which the table was collected; nil where it is the
+// population.
+func (p *Priced) Collection() samplers.Design {
+	switch {
+	case p.Table != nil:
+		return p.Table.Design
+	case p.panel != nil:
+		return p.Draws[0].Design
+	}
+	return nil
+}
+
+// Wave returns the wave that the table is, in the words of the ledger; nil where it is none.
+func (p *Priced) Wave() (*ledger.Panel, error) {
+	if p.panel == nil {
+		return nil, nil
+	}
+	c := p.Job.Dataset.Collected
+	r, ok := p.Event.(privacy.Rotation)
+	if !ok {
+		return nil, errors.New("the table is a wave of a panel, and more than the panel is charged")
+	}
+	known, err := privacy.EpsilonWith(r.Event, p.Job.Dataset.Relation, p.Answer.Delta, privacy.Options{Quick: true})
+	return &ledger.Panel{ID: p.panel.ID, Name: c.Panel, Wave: c.Wave, Event: r, Known: privacy.Point{Epsilon: known.Epsilon, Delta: p.Answer.Delta}}, err
 }
 
 // OnSample inverts one amplification: what may be spent on the sample so that

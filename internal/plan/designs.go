@@ -21,8 +21,12 @@ func Design(j *job.Job, sample string) (samplers.Design, error) { return newDesi
 // the draws of earlier jobs, by the names that this one gives them.
 func newDesign(j *job.Job, name string, samples map[string]*ledger.Sample) (samplers.Design, error) {
 	design, err := drawOf(j, name, samples)
-	if c := j.Dataset.Collected; err != nil || c == nil || c.Method == job.SRSWOR {
+	c := j.Dataset.Collected
+	if err != nil || c == nil || c.Method == job.SRSWOR {
 		return design, err
+	}
+	if panel, ok := j.Rotates(); ok {
+		return samplers.NewWave(panel, c.Wave)
 	}
 	table, err := CollectedBy(j)
 	if err != nil {

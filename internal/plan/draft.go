@@ -19,6 +19,7 @@ type Draft struct {
 	table  *DraftDraw       // the draw that made the table, where that is itself a sample: one for all jobs (P4)
 	outer  privacy.Sampling // how it was drawn, nil where the table is the population
 	inside privacy.Relation // which draws from the table must use
+	panel  *Panel           // of which the table is a wave, nil where it is none
 }
 
 // DraftDraw is one sample, or the table, and what is asked of it.
@@ -90,6 +91,9 @@ func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draf
 	}
 	if len(problems) > 0 {
 		return nil, problems.Sort()
+	}
+	if d.panel, err = panelOf(ctx, j, past); err != nil {
+		return nil, err
 	}
 	if table != nil {
 		if d.table, problems, err = collection(ctx, j, table, past); err == nil {

@@ -19,6 +19,7 @@ type PlannedDraw struct {
 	Target  job.Guarantee  // sum of the releases' targets on the population
 	budget  privacy.Point  // the same on the table, where the table is itself a sample
 	Sample  privacy.Point  // what all releases together may spend on the sample
+	raised  bool           // more is spent on the sample than the inversion for any mechanism allows
 	Arrival *privacy.Point // what it costs under add-remove, where more was allowed for that (raise)
 
 	Releases []*PlannedRelease

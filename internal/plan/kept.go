@@ -146,6 +146,9 @@ func (d *Draft) Samples() map[string]*ledger.Sample {
 			out[x.Kept.Sample.ID] = x.Kept.Sample
 		}
 	}
+	if d.panel != nil && d.panel.Sample != nil {
+		out[d.panel.ID] = d.panel.Sample
+	}
 	return out
 }
 

@@ -111,7 +111,7 @@ func (p *Planned) priceTable(events, promised []privacy.Event) (*PricedDraw, err
 // what it costs, their charge on a table that is itself a sample. It is nil where
 // there is no such event but e.
 func (d *PlannedDraw) promise(e, shares privacy.Event, outer privacy.Sampling, relation privacy.Relation, target privacy.Point) (privacy.Event, error) {
-	if d.Arrival == nil {
+	if !d.raised {
 		return d.Design.Event(shares), nil
 	}
 	if outer == nil {

@@ -167,7 +167,7 @@ func (p *Planned) priceDraw(ctx context.Context, d *PlannedDraw) (*PricedDraw, e
 
 // filled is the draw with its parts, which have these answers.
 func (d PricedDraw) filled(ctx context.Context, p *Planned, answers []privacy.Answer) *PricedDraw {
-	drawn := Sampling(d.Design) != nil
+	drawn := Sampling(d.Design) != nil && p.panel == nil // there is no full table of a wave
 	for i, r := range d.PlannedDraw.Releases {
 		one := &PricedRelease{PlannedRelease: r, Answer: answers[i]}
 		if drawn {

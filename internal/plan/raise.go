@@ -18,6 +18,13 @@ import (
 // draw that it found, which may be d itself.
 func (d *PlannedDraw) raise(ctx context.Context, j *job.Job, relation privacy.Relation) (*PlannedDraw, error) {
 	s := Sampling(d.Design)
+	if _, panel := s.(privacy.Rotation); panel {
+		// The inversion is that of known waves (P34).
+		if relation != privacy.AddRemove || d.budget.Delta == 0 {
+			return d, nil
+		}
+		return d.enlarged(ctx, j, relation)
+	}
 	if p, ok := s.(privacy.Poisson); !ok || relation != privacy.ReplaceOne || p.Rate == 1 {
 		return d, nil
 	}
@@ -122,8 +129,9 @@ func (d *PlannedDraw) try(ctx context.Context, j *job.Job, relation privacy.Rela
 		return nil, math.Inf(1), nil
 	}
 	raised := *c
+	raised.raised = true
 	used, err := c.used(relation)
-	if err == nil {
+	if err == nil && relation == privacy.ReplaceOne {
 		raised.Arrival, err = c.arrivals()
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,7 @@ func generate(folder string) (map[string][]byte, error) {
 			if files["interviews.csv"], err = interviews(rows); err != nil {
 				return nil, err
 			}
+			maps.Copy(files, waves(rows))
 		}
 	}
 	return files, nil

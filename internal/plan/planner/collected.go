@@ -30,6 +30,9 @@ func (u *subject) collected() (collection, error) {
 	if err != nil {
 		return out, u.wrong("dataset.collected", err.Error(), "")
 	}
+	if table == nil {
+		return out, u.wrong("dataset.collected", "is one wave of a panel: what is released in each wave is planned for the whole wave, and designs are not compared", "plan the job as it is")
+	}
 	out.sampling, out.relation = table.Sampling, table.Inside
 	sd, unknown := u.collectionSD(table.Design)
 	const both = "the table is a sample itself: ε_n is what its collection and the draw allow together"

@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -22,6 +23,10 @@ func request(p *plan.Priced, ids map[string]string) (ledger.Request, error) {
 	q := ledger.Request{
 		Account: plan.AccountOf(p.Job), Opening: opening(p.Job), Own: &limit, OwnLife: plan.LifetimeOf(p.Job),
 		Event: p.Event, Charged: p.Fresh, Job: p.Job.Name, Digest: p.Job.Digest(), Keeps: p.Keeps(),
+	}
+	var err error
+	if q.Panel, err = p.Wave(); err != nil {
+		return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "%v", err)
 	}
 	for _, d := range p.AllKept() {
 		step, err := d.LedgerStep(ids[d.Name], d.Step)
@@ -186,6 +191,12 @@ func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Addr
 		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data " + again
 	case s.Busy:
 		b.Note = "a run of this plan is at work"
+	case q.Panel != nil && p.Samples()[q.Panel.ID] == nil:
+		b.Note = fmt.Sprintf("this run pays for all %d waves of the panel, and the others cost nothing", q.Panel.Event.Waves)
+	case q.Panel != nil && slices.Contains(p.Samples()[q.Panel.ID].Waves, q.Panel.Wave):
+		b.Note = fmt.Sprintf("wave %d was paid for before: to release it once more costs what a unit pays that is known to be in it", q.Panel.Wave)
+	case q.Panel != nil:
+		b.Note = "the first wave of the panel paid for this one"
 	case s.Unfinished:
 		b.Note = s.Refusal().Message
 	}

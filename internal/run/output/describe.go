@@ -37,7 +37,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	r.Publication = (*report.Publication)(j.Publication)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if c := j.Dataset.Collected; c != nil {
-		facts := p.Table.Design.Facts()
+		facts := p.Collection().Facts()
 		r.Dataset.Collected, r.Dataset.CollectedRate = collectedWords(c, facts), facts.Rate
 	}
 	r.Spend = describeSpend(p)
@@ -124,7 +124,8 @@ func describeDraw(p *plan.Priced, d *plan.PricedDraw) (report.Draw, error) {
 			target = d.OnTable()
 		}
 		entry.Amplification = report.NewAmplification(s, relation, target)
-		if eff, err := privacy.Efficiency(s, relation, target); err == nil {
+		_, wave := s.(privacy.Rotation) // nobody draws less for it
+		if eff, err := privacy.Efficiency(s, relation, target); err == nil && !wave {
 			if entry.Amplification != nil && (d.Arrival != nil || d.Kept != nil) {
 				eff = entry.Amplification.Rate * d.Sample.Epsilon / target.Epsilon
 			}
@@ -376,6 +377,13 @@ func describeKept(d *plan.PricedDraw) *report.Kept {
 
 // collectedWords describes how the table was drawn from its population.
 func collectedWords(c *job.Collected, f samplers.Facts) string {
+	if c.Method == job.Rotation {
+		in := fmt.Sprintf("%d of %d", c.In, c.Waves)
+		if c.In == 0 {
+			in = fmt.Sprintf("the waves of one of %d patterns, of %d", len(c.Patterns), c.Waves)
+		}
+		return fmt.Sprintf("wave %d of a panel in which each unit is in %s, chosen at random and kept secret; the guarantee is for all waves together, and not against people who know in which waves a unit was, such as its interviewers", c.Wave, in)
+	}
 	if f.Population > 0 && len(f.UnitColumns) == 0 {
 		return fmt.Sprintf("%s of %d units", c.Method, f.Population)
 	}

@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// waveOf asks to release a wave of a panel of four, which costs ε in all; a unit that is known
+// to be in a wave pays twice that.
+func waveOf(plan string, wave int64, eps float64) Request {
+	q := request(plan, eps)
+	q.Account.Relation, q.Opening.Limit = privacy.AddRemove, limit("4", "1/100")
+	r := privacy.Rotation{Waves: 4, In: 1, Event: privacy.Pure{Eps: 2 * eps}}
+	q.Event, q.Charged = r, privacy.Point{Epsilon: eps}
+	q.Panel = &Panel{ID: PanelID(q.Account, ""), Wave: wave, Event: r, Known: privacy.Point{Epsilon: 2 * eps}}
+	return q
+}
+
+// The first wave pays for all, in whatever order they come. A wave that comes twice pays as
+// if everybody knew who is in it, and other releases in a wave are refused (P34).
+func TestPanels(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		costs := func(q Request, want string) *Ticket {
+			t.Helper()
+			k := debit(t, l, q)
+			if w, _ := new(big.Rat).SetString(want); k.Cost[0].Cmp(w) != 0 {
+				t.Errorf("wave %d costs %v, want %s", q.Panel.Wave, k.Cost[0], want)
+			}
+			return k
+		}
+		seal := func(k *Ticket) {
+			t.Helper()
+			if err := l.Seal(background, k, "c", someFiles); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seal(costs(waveOf("p3", 3, 1), "1"))
+		seal(costs(waveOf("p1", 1, 1), "0"))
+		k := costs(waveOf("p2", 2, 1), "0")
+		if err := l.Drop(background, k); err != nil {
+			t.Fatal(err)
+		}
+		// The run of wave 2 was cut off: what it drew may have been seen.
+		again := waveOf("p2", 2, 1)
+		if s, err := l.Debit(background, again); err == nil && s.Ticket != nil {
+			t.Error("a run that was cut off was debited again unasked")
+		}
+		again.Again = true
+		seal(costs(again, "2"))
+		s, err := l.Sample(background, PanelID(again.Account, ""))
+		if err != nil || wavesText(s.Waves) != "1,2,3" || s.Uses != 4 || s.Charged.Epsilon.Cmp(big.NewRat(1, 1)) != 0 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		// Another event in a wave is another panel, and the allotment is the same.
+		for _, other := range []Request{waveOf("x", 4, 0.5), waveOf("y", 3, 0.5)} {
+			if _, err := l.Debit(background, other); codeOf(err) != CodeSample || !strings.Contains(err.Error(), "fixed before the first wave") {
+				t.Errorf("other releases in a wave: %v", err)
+			}
+		}
+		// Units that were allotted anew pay again.
+		second := waveOf("s", 1, 1)
+		second.Panel.Name, second.Panel.ID = "second", PanelID(second.Account, "second")
+		seal(costs(second, "1"))
+		// 1 + 2 + 1 of 4 are spent.
+		if _, err := l.Debit(background, waveOf("o", 3, 1)); codeOf(err) != CodeExhausted {
+			t.Errorf("a wave twice beyond the limit: %v", err)
+		}
+		seal(costs(waveOf("p4", 4, 1), "0"))
+		verified(t, l)
+		// A table is either a wave or collected by another draw.
+		q := keeping("k", CollectedID(again.Account), 0.1, 0)
+		q.Account = again.Account
+		q.Draws[0].New.Event, q.Draws[0].New.Collected = privacy.Poisson{Rate: 0.1}, true
+		if _, err := l.Debit(background, q); codeOf(err) != CodeSample {
+			t.Errorf("a wave that is also a Poisson sample: %v", err)
+		}
+	})
+}
+
+// The state of a panel follows from the chain: a wave that is taken out of the table is found.
+func TestPanelIsTampered(t *testing.T) {
+	at := "sqlite:" + testdir.New(t) + "/l.db"
+	l := open(t, at)
+	debit(t, l, waveOf("p", 1, 1))
+	if _, err := rawDB(t, at).Exec("UPDATE dprelease_samples SET waves = ''"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Debit(background, waveOf("q", 1, 1)); codeOf(err) != CodeTampered {
+		t.Errorf("a wave was taken out of the table: %v", err)
+	}
+}
