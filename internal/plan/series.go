@@ -453,47 +453,34 @@ func (r *PlannedRelease) Additive() bool {
 }
 
 // SeriesError is the noise of one kind of published row: the largest of its standard deviations, and what it would be
-// with independent noise in each period at the same price.
+// at the same price with independent noise in each period, or if every published row were measured anew.
 type SeriesError struct {
-	Kind            job.SeriesRow
-	Rows            int
-	SD, Independent float64
+	Kind                  job.SeriesRow
+	SD, Independent, Anew float64
 }
 
 // Errors lists the noise of each kind of row, for a figure whose noise in one run is sd.
 func (s *PlannedSeries) Errors(sd float64) (out []SeriesError) {
 	n := len(s.periods)
-	charge := float64(s.Matrix.Charge(s.units))
-	alone := math.Sqrt(float64(series.Independent(n).Charge(s.units)) / charge) // of one period, in the unit of a run
+	single := sd / math.Sqrt(float64(s.Matrix.Charge(s.units))) // of one period, if nothing else were published
+	alone := series.Independent(n)
+	each := single * math.Sqrt(float64(alone.Charge(s.units)))
+	var rows []series.Row
+	for _, stretch := range s.Stretches() {
+		rows = append(rows, RowOf(stretch, 1))
+	}
+	anew := single * series.Anew(n, rows, s.units)
 	for _, kind := range s.Spec.Publish {
-		e := SeriesError{Kind: kind}
-		for _, row := range s.Spec.Periods.Stretches(kind) {
-			r := RowOf(row, 1)
-			e.Rows++
-			e.SD = math.Max(e.SD, sd*s.deviation(r))
-			e.Independent = math.Max(e.Independent, sd*alone*math.Sqrt(float64(len(r.Terms))))
+		e := SeriesError{Kind: kind, Anew: anew}
+		for _, r := range rows {
+			if r.Kind == kind.String() {
+				e.SD = math.Max(e.SD, sd*s.Matrix.Noise(r))
+				e.Independent = math.Max(e.Independent, each*alone.Noise(r))
+			}
 		}
 		out = append(out, e)
 	}
 	return out
-}
-
-// deviation returns the standard deviation of a row's noise, in the unit of a run. It solves v·C = w.
-func (s *PlannedSeries) deviation(r series.Row) float64 {
-	v := make([]float64, r.Period+1)
-	for _, t := range r.Terms {
-		v[t.Period] += float64(t.Factor)
-	}
-	sum := 0.0
-	for t := r.Period; t >= 0; t-- {
-		run := s.Matrix.Run(t)
-		v[t] /= float64(run[t])
-		for p := range t {
-			v[p] -= v[t] * float64(run[p])
-		}
-		sum += v[t] * v[t]
-	}
-	return math.Sqrt(sum)
 }
 
 // RunSD returns the noise of one run in a figure of an additive release, in its own units.
@@ -505,6 +492,14 @@ func (r *PlannedRelease) RunSD() float64 {
 	return r.Plan.Errors[0].NoiseSD / planned[0].Sigma * r.Series.Calls[0].Sigma
 }
 
+// beside names the noise that a kind of row would have otherwise, at the same price.
+func (s *PlannedSeries) beside(e SeriesError) string {
+	if s.Start.Method == series.Alone {
+		return fmt.Sprintf("%s: noise that is correlated over time would gain nothing here, so it is independent; if each row were measured anew it would be %.4g", e.Kind, e.Anew)
+	}
+	return fmt.Sprintf("%s: with independent noise in each period it would be %.4g, and if each row were measured anew %.4g", e.Kind, e.Independent, e.Anew)
+}
+
 // Expected lists the errors to expect of a release: in a series, of each kind of row.
 func (r *PlannedRelease) Expected() (out []sdk.ExpectedError) {
 	if r.Series == nil || !r.Additive() {
@@ -512,7 +507,7 @@ func (r *PlannedRelease) Expected() (out []sdk.ExpectedError) {
 	}
 	for _, e := range r.Series.Errors(r.RunSD()) {
 		out = append(out, sdk.ExpectedError{Field: "value", NoiseSD: e.SD, Half95: 1.959964 * e.SD,
-			Note: fmt.Sprintf("%s: with independent noise in each period it would be %.4g", e.Kind, e.Independent)})
+			Note: r.Series.beside(e)})
 	}
 	return out
 }
