@@ -164,3 +164,19 @@ func ReadReleases(folders []string) ([]ledger.Seen, error) { return output.ReadR
 // touched, and nothing is spent. A release that is not the one that was reported
 // is refused.
 func WritePages(ctx context.Context, dir string) error { return output.WritePages(ctx, dir) }
+
+// SeriesTexts says of each series that an account paid for what a unit costs in one period, and in all.
+func SeriesTexts(ctx context.Context, l *ledger.Ledger, a *ledger.Account) (texts []string, err error) {
+	setups, err := l.SeriesOf(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range setups {
+		s, err := plan.ReadSeriesSetup(text)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, s.Text())
+	}
+	return texts, nil
+}

@@ -45,6 +45,9 @@ func newBudgetView(w words, b *Budget) *budgetView {
 		v.Limit += " for each slice"
 		v.Slices = fmt.Sprintf("The largest of %d slices has spent %s: the guarantee for a unit in one slice. All of them together have spent %s: the guarantee for a unit that is in each of them.",
 			b.Slices.Count, amountWords(b.Slices.Largest), amountWords(b.Slices.Life))
+		if b.Note != "" && b.Sequence > 0 { // of a series that was run
+			v.Slices += " " + strings.ToUpper(b.Note[:1]) + b.Note[1:] + "."
+		}
 	}
 	for _, a := range b.Amounts {
 		v.Rows = append(v.Rows, budgetRow{

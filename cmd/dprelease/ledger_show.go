@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -40,6 +41,7 @@ type shownAccount struct {
 	Acts     []ledger.Act      `json:"acts,omitempty"` // everything but spending
 	Spends   []ledger.Spend    `json:"spends,omitempty"`
 	Samples  []shownSample     `json:"samples,omitempty"`
+	Series   []string          `json:"series,omitempty"` // what each cost, in words
 	// Keeps are the columns in which all neighbours agree that the account protects (P27).
 	Keeps []string `json:"keeps,omitempty"`
 
@@ -182,6 +184,9 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 		if shown.Spends, err = l.Spends(ctx, a.ID); err != nil {
 			return nil, err
 		}
+		if shown.Series, err = pipeline.SeriesTexts(ctx, l, a); err != nil {
+			return nil, err
+		}
 		samples, err := l.Samples(ctx, a.ID)
 		if err != nil {
 			return nil, err
@@ -208,6 +213,9 @@ func (s *shownLedger) writeText(w io.Writer) error {
 		}
 		if err := a.writeSlices(w); err != nil {
 			return err
+		}
+		for _, text := range a.Series {
+			fmt.Fprintf(w, "\n  %s\n", text)
 		}
 		for i, act := range a.Acts {
 			if i == 0 {

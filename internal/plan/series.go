@@ -33,6 +33,32 @@ type SeriesSetup struct {
 	Rho [3]string `json:"rho"`
 }
 
+// Text says in a sentence what a unit costs in one period, in as many as the guarantee covers, and in all, without its full stop.
+func (s *SeriesSetup) Text() string {
+	text := fmt.Sprintf("the series of %s from %s to %s costs a unit that is in one period ρ %s", s.Job, s.Periods[0], s.Periods[len(s.Periods)-1], s.Rho[0])
+	if s.AtMost > 1 {
+		text += fmt.Sprintf(", in up to %d periods", s.AtMost)
+		if s.Apart > 1 {
+			text += fmt.Sprintf(" at least %d apart", s.Apart)
+		}
+		text += " ρ " + s.Rho[1]
+	}
+	text += fmt.Sprintf(", and in all %d of them ρ %s; its first step paid for every period", len(s.Periods), s.Rho[2])
+	if s.Revised {
+		text += "; slices may change after they were measured: late and corrected rows count in part, from then on, and the intervals leave that out"
+	}
+	return text
+}
+
+// ReadSeriesSetup reads what the ledger keeps of how a series began.
+func ReadSeriesSetup(text []byte) (*SeriesSetup, error) {
+	out := &SeriesSetup{}
+	if err := json.Unmarshal(text, out); err != nil || len(out.Periods) == 0 {
+		return nil, failure.New(failure.ExitLedger, ledger.CodeTampered, "what the ledger says of how the series began cannot be read")
+	}
+	return out, nil
+}
+
 // SeriesStart says how one release of a series began.
 type SeriesStart struct {
 	Name   string          `json:"name"`
@@ -110,11 +136,7 @@ func begun(ctx context.Context, j *job.Job, past Past) (*SeriesSetup, error) {
 	if err != nil || text == nil {
 		return nil, err
 	}
-	out := &SeriesSetup{}
-	if err := json.Unmarshal(text, out); err != nil || len(out.Releases) != len(j.Releases) {
-		return nil, failure.New(failure.ExitLedger, ledger.CodeTampered, "what the ledger says of how the series began cannot be read")
-	}
-	return out, nil
+	return ReadSeriesSetup(text)
 }
 
 // unitsOf are the units that the guarantee of a series covers.
@@ -361,15 +383,23 @@ func (s *SeriesStep) Most() *big.Rat { return s.sum((*PlannedSeries).Most) }
 // Life prices a unit that is in all periods, in ρ.
 func (s *SeriesStep) Life() *big.Rat { return s.sum((*PlannedSeries).Life) }
 
+// Text is that of the setup.
+func (s *SeriesStep) Text() string {
+	setup := s.setup()
+	return setup.Text()
+}
+
 // Setup writes down what the ledger keeps of a series that begins.
-func (s *SeriesStep) Setup() ([]byte, error) {
+func (s *SeriesStep) Setup() ([]byte, error) { return json.Marshal(s.setup()) }
+
+func (s *SeriesStep) setup() SeriesSetup {
 	u := unitsOf(&s.plan.Job.Series[0])
 	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised,
 		Rho: [3]string{ledger.Up(s.Largest()), ledger.Up(s.Most()), ledger.Up(s.Life())}}
 	for _, r := range s.plan.Releases() {
 		out.Releases = append(out.Releases, r.Series.Start)
 	}
-	return json.Marshal(out)
+	return out
 }
 
 // Series puts the step into the words of the ledger. // P31

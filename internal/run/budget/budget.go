@@ -261,6 +261,9 @@ func (b *Budget) Account() *report.Budget {
 	out := budgetReport(&k.Account, k.Cost)
 	out.Keeps = k.Account.Keeps
 	out.Ledger, out.Address, out.Sequence, out.Head = k.Ledger, b.address(), k.Seq, k.Head
+	if step := b.plan.Step(); step != nil {
+		out.Note = step.Text()
+	}
 	return out
 }
 

@@ -209,7 +209,7 @@ func fitsSeries(ctx context.Context, step *plan.SeriesStep, q *ledger.Request, a
 	for i := range cost {
 		cost[i] = new(big.Rat)
 	}
-	note := "the series was paid for by its first step"
+	note := step.Text()
 	if !paid {
 		s, err := step.Series()
 		if err == nil {
@@ -218,7 +218,7 @@ func fitsSeries(ctx context.Context, step *plan.SeriesStep, q *ledger.Request, a
 		if err != nil {
 			return nil, failure.OfLedger(ctx, err)
 		}
-		note = "the first step pays for the whole series; the cost is that of a unit that is in all periods"
+		note += "; it is not paid yet"
 	}
 	b := budgetReport(a, cost)
 	b.Ledger, b.Address, b.Keeps, b.Note = id, at.Full(), a.Keeps, note
