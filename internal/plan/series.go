@@ -383,7 +383,7 @@ func (s *SeriesStep) Most() *big.Rat { return s.sum((*PlannedSeries).Most) }
 // Life prices a unit that is in all periods, in ρ.
 func (s *SeriesStep) Life() *big.Rat { return s.sum((*PlannedSeries).Life) }
 
-// Text is that of the setup.
+// Text says in a sentence what the series costs.
 func (s *SeriesStep) Text() string {
 	setup := s.setup()
 	return setup.Text()
