@@ -22,7 +22,7 @@ func (e *environment) init() *cobra.Command {
 		Long: `init writes a job with the columns of a table and their types, and a comment at each
 place where you have to decide something. It depends on the names and types of the
 columns alone: on no value, and not on the number of rows. Of a CSV file it reads the
-header.`,
+header, and finds the delimiter and the encoding there.`,
 		Example: `  dprelease init people.parquet -o job.yaml
   dprelease init 'trips/*.csv.gz' --delimiter ';' -o job.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -40,7 +40,7 @@ header.`,
 	}
 	f := c.Flags()
 	f.StringVarP(&out, "output", "o", "", "the job file to write; without it the job goes to standard output")
-	f.StringVar(&delimiter, "delimiter", "", `what stands between two fields of a CSV file: ",", ";", "|" or tab`)
+	f.StringVar(&delimiter, "delimiter", "", `what stands between two fields of a CSV file: ",", ";", "|" or tab; without it the header tells`)
 	return c
 }
 

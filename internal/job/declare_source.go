@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -37,6 +38,14 @@ func source() kind[Source] {
 			}
 			return nil
 		}),
+		key("encoding", choice("latin1", "iso-8859-2", "iso-8859-15", "windows-1250", "windows-1252"), func(s *Source) *string { return &s.Encoding },
+			"How the text of a CSV file is encoded, where it is neither UTF-8 nor UTF-16 with a mark. latin1 is read as windows-1252, which holds it", example("latin1"), out("the content says what was read")),
+		key("decimal", choice(","), func(s *Source) *string { return &s.Decimal },
+			"The decimal sign of a CSV file; a point without this key", example(`","`)),
+		key("thousands", choice(".", ",", "'", " "), func(s *Source) *string { return &s.Thousands },
+			"What stands between groups of three digits in a CSV file; nothing without this key. A number with it in another place is missing", example(`"."`)),
+		key("dates", choice("02.01.2006", "2.1.2006", "02/01/2006", "2/1/2006", "01/02/2006", "1/2/2006", "02-01-2006", "2006/01/02", "2006.01.02", "20060102"), func(s *Source) *string { return &s.Dates },
+			"How a CSV file writes 2 January 2006, in columns of type date and timestamp; 2006-01-02 without this key. Without zeros both forms are read", example(`"02.01.2006"`)),
 	)
 }
 
@@ -110,7 +119,7 @@ var origins = []struct {
 	key, what string
 	own       []string
 }{
-	{"path", "files", []string{"delimiter", "missing"}},
+	{"path", "files", []string{"delimiter", "missing", "encoding", "decimal", "thousands", "dates"}},
 	{"postgres", "a table in a database", []string{"table", "query"}},
 	{"iceberg", "an Iceberg table", []string{"snapshot"}},
 }
@@ -133,6 +142,9 @@ func (k *checker) source() {
 			k.wrong(at, "say path for files, postgres and table for a database, or iceberg and snapshot", "names no table")
 		}
 		return
+	}
+	if s := k.j.Dataset.Source; s.Thousands != "" && s.Thousands == cmp.Or(s.Decimal, ".") {
+		k.wrong(at+".thousands", "say decimal too, or another sign", "is also the decimal sign")
 	}
 	for _, o := range origins {
 		if o.key != from {

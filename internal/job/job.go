@@ -106,6 +106,8 @@ type Source struct {
 	// job does not say, and which texts stand for a missing value, nil for the empty one.
 	Delimiter rune
 	Missing   []string
+	// Encoding, Decimal, Thousands and Dates say how a CSV file writes text, numbers and days; "" for the plain way.
+	Encoding, Decimal, Thousands, Dates string
 	// Snapshot is the snapshot of the Iceberg table at Path, 0 for plain files.
 	Snapshot int64
 	// Postgres is the address of a database, empty for files; Table or Query says what is

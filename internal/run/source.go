@@ -83,7 +83,8 @@ func Open(ctx context.Context, j *job.Job, columns []string, memory int64) (*tab
 func spec(j *job.Job, columns []string, memory int64) table.Spec {
 	from := &j.Dataset.Source
 	s := table.Spec{Path: from.Path, Memory: memory,
-		CSV: table.CSV{Delimiter: from.Delimiter, Missing: from.Missing, Kinds: map[string]table.Kind{}, Contents: columns}}
+		CSV: table.CSV{Delimiter: from.Delimiter, Missing: from.Missing, Encoding: from.Encoding,
+			Locale: table.Locale{Decimal: from.Decimal, Thousands: from.Thousands, Dates: from.Dates}, Kinds: map[string]table.Kind{}, Contents: columns}}
 	s.Format = s.CSV.Format()
 	for _, c := range j.Dataset.Columns {
 		kind, ok := stored[c.Type]

@@ -18,6 +18,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/zeebo/xxh3"
+	"golang.org/x/text/encoding"
 
 	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
 )
@@ -30,6 +31,9 @@ const SayDelimiter = "say dataset.source.delimiter"
 type CSV struct {
 	Delimiter rune            // 0 means a comma
 	Missing   []string        // the texts that stand for a missing value; nil means the empty one
+	Encoding  string          // one of Encodings; "" means UTF-8, or UTF-16 where a mark says so
+	Locale    Locale          // how numbers and days are written
+	Found     *Found          // where only headings are read: what the file tells of what is not said here
 	Kinds     map[string]Kind // of columns that are not text: Float, Bool, Date or Timestamp; also of the names of folders
 	// Contents names the columns whose Content the caller will want; nil means all. The pass that checks the file makes
 	// their digests, so that they need no pass of their own.
@@ -38,7 +42,7 @@ type CSV struct {
 
 // Format returns FormatCSV where something is said of CSV files, else "": each file tells.
 func (c *CSV) Format() string {
-	if c.Delimiter != 0 || c.Missing != nil {
+	if c.Delimiter != 0 || c.Missing != nil || c.Encoding != "" || c.Locale != (Locale{}) {
 		return FormatCSV
 	}
 	return ""
@@ -49,6 +53,7 @@ type csvFile struct {
 	opened
 	CSV
 	packed bool
+	decode encoding.Encoding // nil for UTF-8
 	cols   []Column
 	blocks []*csvBlock
 
@@ -70,10 +75,10 @@ const csvDelimiters = ",;\t|"
 
 func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, error) {
 	f := &csvFile{opened: base, CSV: *o}
-	if f.Delimiter == 0 {
+	if f.Delimiter == 0 && o.Found == nil {
 		f.Delimiter = ','
 	}
-	if !strings.ContainsRune(csvDelimiters, f.Delimiter) {
+	if f.Delimiter != 0 && !strings.ContainsRune(csvDelimiters, f.Delimiter) {
 		return nil, fail(CodeUsage, "", "the delimiter must be a comma, a semicolon, a tab or a bar")
 	}
 	if f.Missing == nil {
@@ -82,6 +87,10 @@ func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, 
 	var magic [2]byte
 	_, _ = f.f.ReadAt(magic[:], 0)
 	f.packed = magic == [2]byte{0x1f, 0x8b}
+	var err error
+	if f.decode, err = f.decoded(); err != nil {
+		return nil, err
+	}
 	r, err := f.text()
 	if err != nil {
 		return nil, err
@@ -93,6 +102,14 @@ func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, 
 	first, err := s.next(nil)
 	if err != nil {
 		return nil, err
+	}
+	if headers && o.Found != nil {
+		if first, err = f.find(o.Found, first); err != nil {
+			return nil, err
+		}
+		if f.Delimiter == 0 {
+			f.Delimiter = ','
+		}
 	}
 	used, err := f.header(first)
 	if err != nil || headers {
@@ -114,8 +131,17 @@ func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, 
 	return f, f.changed()
 }
 
-// text returns the text of the file from its beginning, unpacked.
+// text returns the text of the file from its beginning, unpacked, in UTF-8.
 func (f *csvFile) text() (io.Reader, error) {
+	r, err := f.bytes()
+	return reader(f.decode, r), err
+}
+
+// inOrder reports whether a part of the text can only be had by reading what is in front of it.
+func (f *csvFile) inOrder() bool { return f.packed || f.decode != nil }
+
+// bytes returns the bytes of the file from its beginning, unpacked.
+func (f *csvFile) bytes() (io.Reader, error) {
 	r := io.NewSectionReader(f.f, 0, f.size)
 	if !f.packed {
 		return r, nil
@@ -248,7 +274,7 @@ func (f *csvFile) isText(text []byte, line int) error {
 		i += n
 	}
 	line, column := position(text, at, line)
-	return f.place(CodeCorrupt, line, column, "it is not UTF-8 text: save the file as UTF-8")
+	return f.place(CodeCorrupt, line, column, "it is not UTF-8 text: save the file as UTF-8, or say dataset.source.encoding, such as latin1")
 }
 
 // position returns the line and the column of a byte, both from 1. Columns count characters.

@@ -35,7 +35,7 @@ type csvRows struct {
 	file  *csvFile
 	block *csvBlock
 	lead  *piece
-	text  []byte // only of a packed file, which unpacks in order
+	text  []byte // only of a file that is read in order
 	cells []*csvCells
 	from  *csvStream
 }
@@ -61,7 +61,7 @@ func (f *csvFile) pieces(col int, r *reading) iter.Seq[*piece] {
 				r.rows[f] = rows
 				p.cost += int64(b.size)
 				p.decode = func(w *worker, _ *vec) error { return about(rows.decode(w), f.path, "its rows") }
-				if f.packed {
+				if f.inOrder() {
 					p.ready = func(m *arena) error {
 						return about(guarded(func() error { return rows.unpack(m) }), f.path, "its rows")
 					}
@@ -71,7 +71,7 @@ func (f *csvFile) pieces(col int, r *reading) iter.Seq[*piece] {
 				if !lead {
 					p.with = rows.lead
 				}
-				rows.cells = append(rows.cells, &csvCells{col: col, column: &f.cols[col], missing: f.Missing, out: &p.out})
+				rows.cells = append(rows.cells, &csvCells{col: col, column: &f.cols[col], missing: f.Missing, locale: f.locale(col), out: &p.out})
 			}
 			if !yield(p) {
 				return
@@ -79,6 +79,21 @@ func (f *csvFile) pieces(col int, r *reading) iter.Seq[*piece] {
 			first += int64(b.rows)
 		}
 	}
+}
+
+// locale returns how the texts of a column are written, nil where that is the plain way.
+func (f *csvFile) locale(col int) *Locale {
+	switch l := &f.Locale; f.cols[col].Kind {
+	case Float:
+		if l.Decimal != "" || l.Thousands != "" {
+			return l
+		}
+	case Date, Timestamp:
+		if l.Dates != "" {
+			return l
+		}
+	}
+	return nil
 }
 
 // cost returns the most bytes that a column of a block takes.
@@ -159,6 +174,8 @@ type csvCells struct {
 	col     int
 	column  *Column
 	missing []string
+	locale  *Locale // nil where texts are written as Column.read wants them
+	buf     []byte
 	out     *vec
 	arena   *arena
 	rows    int
@@ -184,9 +201,13 @@ func (c *csvCells) add(row int, text string) (err error) {
 		c.out.codes[row], err = c.texts.code(unsafe.Slice(unsafe.StringData(text), len(text)))
 		return err
 	}
-	number, whole, ok := c.column.read(text)
+	written, ok := text, true
+	if c.locale != nil {
+		written, ok = c.locale.plain(c.column.Kind, text, &c.buf)
+	}
+	number, whole, read := c.column.read(written)
 	switch {
-	case !ok:
+	case !ok || !read:
 		c.out.unread.add(text)
 		return c.null(row)
 	case math.IsNaN(number):

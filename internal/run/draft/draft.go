@@ -20,7 +20,7 @@ import (
 // Source is the table of a first job.
 type Source struct {
 	Path      string
-	Delimiter rune   // of CSV files; 0 means a comma
+	Delimiter rune   // of CSV files; 0 means the one in the heading
 	Folder    string // of the job: its paths begin there
 }
 
@@ -29,7 +29,8 @@ const Mark = "# FILL IN: "
 
 // Write returns a first job for a table.
 func Write(ctx context.Context, s Source) ([]byte, error) {
-	csv := table.CSV{Delimiter: s.Delimiter}
+	found := table.Found{}
+	csv := table.CSV{Delimiter: s.Delimiter, Found: &found}
 	columns, err := table.Schema(ctx, table.Spec{Path: s.Path, Format: csv.Format(), CSV: csv})
 	var known *table.Error
 	switch {
@@ -38,8 +39,11 @@ func Write(ctx context.Context, s Source) ([]byte, error) {
 	case err != nil:
 		return nil, failure.As(err, failure.ExitSource, "SOURCE_UNREADABLE", "the table cannot be read")
 	}
+	if s.Delimiter == 0 {
+		s.Delimiter = found.Delimiter
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, head, s.name(), s.text())
+	fmt.Fprintf(&b, head, s.name(), s.text(found.Encoding))
 	if !slices.ContainsFunc(columns, func(c table.Column) bool { return c.Usable && sayable(c.Name) }) {
 		b.WriteString(" " + Mark + "the table has no column that can be used")
 	}
@@ -73,13 +77,16 @@ func (s *Source) name() string {
 	return to
 }
 
-// text is the value of dataset.source.
-func (s *Source) text() string {
+// text returns the value of dataset.source.
+func (s *Source) text(encoding string) string {
 	text := "path: " + scalar(s.name())
 	if s.Delimiter == '\t' {
 		text += ", delimiter: tab"
 	} else if s.Delimiter != 0 {
 		text += fmt.Sprintf(", delimiter: %q", s.Delimiter)
+	}
+	if encoding != "" {
+		return "{" + text + ", encoding: " + encoding + "} # the names are not UTF-8: this encoding is a guess"
 	}
 	return "{" + text + "}"
 }
@@ -176,6 +183,7 @@ const texts = `
     # Every column of a CSV file is text, unless the job says what it holds:
     #   {lower: 0, upper: 120, missing: drop}             a number
     #   {domain: [a, b], missing: drop, outside: drop}    a category
+    # Where numbers or days are written otherwise, source says so: decimal: ",", thousands: ".", dates: "02.01.2006".
     #   {type: date}                                      a day that only expressions read; timestamp, bool and text likewise
 `
 

@@ -232,7 +232,7 @@ func (c *LookColumn) unreadText() string {
 	}
 	text := fmt.Sprintf(", %d of them texts that are no %s", c.Unread, c.holds)
 	if c.holds == job.Number {
-		text += " (a number has a decimal point and no thousands separator)"
+		text += " (a number has a decimal point and no thousands separator, unless the job says decimal or thousands)"
 	}
 	return text
 }
@@ -246,7 +246,7 @@ func (c *LookColumn) unusable(rows int64) string {
 	reason := "a text that stands for a missing value, such as n/a, has to be named in dataset.source.missing; or the column is another one"
 	switch {
 	case 2*c.Commas > c.Unread:
-		reason = "they have a decimal comma: write the file with decimal points"
+		reason = "they have commas: say dataset.source.decimal: \",\", or thousands: \",\""
 	case 2*c.Fields > c.Unread:
 		reason = "they hold several fields: dataset.source.delimiter names another character than the one between the fields"
 	}

@@ -88,7 +88,7 @@ var All = []Code{
 
 	{"KEYS_MANY", ExitSource, RetryNo, "a group column has more values than can be numbered", "group by a coarser column"},
 	{"DATA_MISSING", ExitSource, RetryNo, "a column that is declared without missing values holds one", "say `missing: drop` or `missing: {impute: VALUE}`; `check --data` finds it first"},
-	{"DATA_NO_NUMBERS", ExitSource, RetryNo, "most of a column of numbers is text; only `check --data` says so", "write decimal points, or say the right `delimiter`, or the texts that stand for `missing` values"},
+	{"DATA_NO_NUMBERS", ExitSource, RetryNo, "most of a column of numbers is text; only `check --data` says so", "say the right `decimal`, `thousands` or `delimiter`, or the texts that stand for `missing` values"},
 	{"DATA_OUTSIDE", ExitSource, RetryNo, "a column holds a category outside its domain", "say `outside: drop` or `outside: {impute: VALUE}`; `check --data` finds it first"},
 	{"DATA_TYPE", ExitSource, RetryNo, "a column cannot be read as its declared type", "mend the job or the table; `check --data` finds it first"},
 	{"DATA_UNFIT", ExitSource, RetryNo, "`check --data` found something at which a run would fail, or release nothing of use", "read what it found; mend the job or the table"},
