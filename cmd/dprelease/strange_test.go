@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -137,6 +138,28 @@ func reallyRun(t *testing.T, args []string) (exit int, out, errs string) {
 	return 0, "", ""
 }
 
+// inOwnProcess reports whether this is a process that runs only this subtest. If not, it starts one, beside those of other
+// subtests, and fails where that fails: a job in this process takes all its children for plugins, and ends them.
+func inOwnProcess(t *testing.T) bool {
+	t.Helper()
+	const inside = "DPRELEASE_TEST_INSIDE"
+	if os.Getenv(inside) != "" {
+		return true
+	}
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := "^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$"
+	cmd := exec.Command(self, "-test.v", "-test.timeout=30m", "-test.run="+only, fmt.Sprint("-test.short=", testing.Short()))
+	cmd.Env = append(os.Environ(), inside+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name()+" ")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
 // Private rows in the wrong place stay there: whatever command meets them in whatever role, it quotes none. // P33
 func TestNothingIsQuoted(t *testing.T) {
 	files := map[string]string{
@@ -170,6 +193,9 @@ func TestNothingIsQuoted(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			if !inOwnProcess(t) {
+				return
+			}
 			dir := begin(t)
 			path := filepath.Join(dir, "x-"+name)
 			if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
@@ -224,6 +250,9 @@ func TestStrangeFiles(t *testing.T) {
 			continue
 		}
 		t.Run(kind, func(t *testing.T) {
+			if !inOwnProcess(t) {
+				return
+			}
 			dir := begin(t)
 			path := filepath.Join(dir, "x")
 			if err := with(path); err != nil {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 var examples = regexp.MustCompile("(?s)```yaml\n(.*?)```\n\n```text\n(.*?)```")
@@ -26,6 +28,7 @@ func documented(t *testing.T, path string, least int) {
 	if len(found) < least {
 		t.Fatalf("%s: only %d examples", path, len(found))
 	}
+	found = tier.Some(found, 4)
 	var anew bytes.Buffer
 	last := 0
 	for _, at := range found {
