@@ -158,7 +158,7 @@ func seriesRow() kind[SeriesRow] {
 func (e Each) number(text string) (n int, ok bool) {
 	form := map[Each]string{Month: `^([0-9]{4})-([0-9]{2})$`, Quarter: `^([0-9]{4})-Q([1-4])$`, Year: `^([0-9]{4})()$`}[e]
 	m := regexp.MustCompile(form).FindStringSubmatch(text)
-	if m == nil {
+	if m == nil || form == "" { // a length that could not be read has its problem already
 		return 0, false
 	}
 	year, _ := strconv.Atoi(m[1])

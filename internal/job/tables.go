@@ -178,7 +178,6 @@ func (k *checker) tables() {
 	const one = "is for a data set with one table"
 	k.refuse("dataset", []string{"source", "columns", "lookups", "derive", "fold", "cap"}, "say it in the table, under dataset.tables", one)
 	k.refuse("dataset", []string{"slice", "collected", "weights"}, "leave it out, or release from one table in a job of its own", one)
-	k.refuse("", []string{"series"}, "leave it out, or make a series of one table in a job of its own", one)
 	if k.j.Engine.Elsewhere() {
 		k.wrong("engine", "leave it out: the tables are read on this machine", one)
 	}
