@@ -44,6 +44,7 @@ test: ## all tests
 	cd stores && $(GO) test ./...
 	cd publish && $(GO) test ./...
 	cd lab && $(GO) test ./...
+	$(MAKE) languages
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
@@ -56,6 +57,17 @@ test: ## all tests
 
 test-short: ## the fast tier of the tests: packages that did not change are not run again
 	$(GO) test -short -p 4 -parallel 4 ./...
+
+# The packages for R and Python call the program that is built here.
+.PHONY: languages
+languages: core ## the tests of the packages for R and Python
+	@if /usr/bin/python3 -c 'import pytest' 2>/dev/null; then \
+		PATH="$(CURDIR)/bin:$$PATH" PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider bindings/python/tests; \
+	else echo "note: pytest is missing; the package for Python was not tried"; fi
+	@if Rscript -e 'library(jsonlite)' >/dev/null 2>&1; then \
+		folder=$$(mktemp -d) && cp -r bindings/r $$folder/dprelease && cd $$folder && R CMD build dprelease && \
+		LC_ALL=C.UTF-8 _R_CHECK_FORCE_SUGGESTS_=false DPRELEASE=$(CURDIR)/bin/dprelease R CMD check --no-manual dprelease_*.tar.gz && rm -r $$folder; \
+	else echo "note: R with jsonlite is missing; the package for R was not tried"; fi
 
 race: ## all tests with the race detector
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 60m ./...

@@ -8,4 +8,7 @@
 // writes dprelease.wasm, wasm_exec.js and dprelease.mjs, and libdprelease.so with
 // dprelease.h, to dist/bindings. The mechanisms, samples and the ledger stay with the
 // program: a privacy number is what others ask for first.
+//
+// The folders python and r hold thin packages that call the program with --json: check, plan, run, ledger, read_release and
+// plot. They compute nothing, and make languages tries them.
 package bindings

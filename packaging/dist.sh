@@ -54,4 +54,15 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   rm -rf "$folder"
 done
 rm "$out/.sbom" "$out/.nfpm"
+# The packages for R and Python are sources, of one version each: a number, as both want it.
+for language in r python; do
+  folder=$(mktemp -d) number=$(sed 's/[^0-9.].*//' <<<"${version#v}")
+  case $number in *.*) ;; *) number=0.0.0 ;; esac
+  made=dprelease-$language-$version
+  cp -r "../bindings/$language" "$folder/dprelease"
+  sed -i "s/^Version: 0.0.0$/Version: $number/; s/^version = \"0.0.0\"$/version = \"$number\"/" "$folder/dprelease"/{DESCRIPTION,pyproject.toml} 2>/dev/null || true
+  tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --mtime="@$SOURCE_DATE_EPOCH" \
+    --exclude=__pycache__ -C "$folder" -c dprelease | gzip -n9 >"$out/$made.tar.gz"
+  rm -rf "$folder"
+done
 (cd "$out" && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)
