@@ -24,6 +24,7 @@ type Request struct {
 	Revise  bool    // publish a slice again although its table was revised: see Revised
 	Plan    string
 	Columns []Column // that the job reads
+	Tables  []Table  // and what it takes for private and for public
 	Keeps   []string // columns in which the neighbours that the job protects agree (P27)
 	Content string   // "" where the data have not been read: only allowed for a plan without a release
 	Host    string   // of Folder
@@ -73,6 +74,9 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		}
 		if s.Unfinished && !q.Again {
 			return s.Refusal()
+		}
+		if err := t.stays(q.Tables); err != nil {
+			return err
 		}
 		if ask, err := t.same(q.Account, q.Columns); err != nil || ask {
 			s = Standing{Compare: ask}
@@ -193,7 +197,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, token: 1, content: q.Content, lease: q.Lease}
+	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, Tables: q.Tables, token: 1, content: q.Content, lease: q.Lease}
 	if k.lease <= 0 {
 		k.lease = DefaultLease
 	}

@@ -293,13 +293,32 @@ func (t *tx) keyOf(id int64) (Key, error) {
 	return all[0].Key, nil
 }
 
-// charged adds the columns that an account was charged for to those that the ledger knows, and
+// charged adds the columns that an account was charged for, and its tables, to those that the ledger knows, and
 // returns what the seal of the release says of them.
 func (t *tx) charged(k *Ticket) (changed map[string]*columnUses, marks map[string]string, err error) {
-	if changed, err = t.columns(k.Columns); err != nil {
+	of := slices.Clone(k.Columns)
+	for _, m := range k.Tables {
+		of = append(of, Column{Name: m.Mark})
+	}
+	if changed, err = t.columns(of); err != nil {
 		return nil, nil, err
 	}
 	marks = map[string]string{}
+	add := func(name string, use columnUse) error {
+		list := changed[name]
+		list.release = k.Release
+		if !slices.Contains(list.uses, use) {
+			list.uses = append(list.uses, use)
+		}
+		mark, err := list.mark(t.l.content[:])
+		marks[name] = mark.Mark
+		return err
+	}
+	for _, m := range k.Tables {
+		if err := add(digestOf([]byte(m.Mark)), m.use(k.Account.ID)); err != nil {
+			return nil, nil, err
+		}
+	}
 	for _, c := range k.Columns {
 		if c.Digest == "" || c.SliceTag != "" && c.SliceDigest == "" {
 			return nil, nil, refuse(CodeChanged, "the content of column %s is not known", c.Name)
@@ -308,17 +327,9 @@ func (t *tx) charged(k *Ticket) (changed map[string]*columnUses, marks map[strin
 		if c.SliceTag != "" {
 			use.Slice, use.SliceTag, use.SliceDigest = k.Account.Slice.Is, c.SliceTag, c.SliceDigest
 		}
-		name := digestOf([]byte(c.Name))
-		list := changed[name]
-		list.release = k.Release
-		if !slices.Contains(list.uses, use) {
-			list.uses = append(list.uses, use)
-		}
-		mark, err := list.mark(t.l.content[:])
-		if err != nil {
+		if err := add(digestOf([]byte(c.Name)), use); err != nil {
 			return nil, nil, err
 		}
-		marks[name] = mark.Mark
 	}
 	return changed, marks, nil
 }

@@ -19,6 +19,7 @@ type Ticket struct {
 	Cost    privacy.Cost
 	Uses    []*Use   // of kept samples
 	Columns []Column // that were read: the run sets their digests before the seal
+	Tables  []Table  // as in the request
 
 	token   int64
 	content string
@@ -158,6 +159,9 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 			if o.Content == content {
 				return refuse(CodeReleased, "the same releases were made from the same data already; these are not published, and their budget is spent")
 			}
+		}
+		if err := t.stays(k.Tables); err != nil {
+			return err
 		}
 		if _, err := t.same(k.Account.Key, k.Columns); err != nil {
 			return err

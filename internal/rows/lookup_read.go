@@ -35,7 +35,7 @@ type LookupColumn struct {
 
 // Limits of a lookup.
 const (
-	maxLookup         = 64 << 20 // bytes
+	MaxLookup         = 64 << 20 // bytes
 	maxLookupProblems = 20
 )
 
@@ -65,10 +65,10 @@ func (r *lookupReader) wrong(line, column int, hint, format string, args ...any)
 
 // open reads the file as a whole: a lookup is small.
 func (r *lookupReader) open() (content []byte, ok bool) {
-	content, err := file.Read(r.spec.Path, maxLookup)
+	content, err := file.Read(r.spec.Path, MaxLookup)
 	switch {
 	case errors.Is(err, file.ErrLarge):
-		r.wrong(0, 0, "keep the columns and the keys that the job needs", "is larger than %d MB, the most that a lookup may be", maxLookup>>20)
+		r.wrong(0, 0, "keep the columns and the keys that the job needs", "is larger than %d MB, the most that a lookup may be", MaxLookup>>20)
 	case err != nil:
 		r.wrong(0, 0, "", "cannot be opened: %v", errors.Unwrap(err))
 	case len(bytes.TrimSpace(bytes.TrimPrefix(content, []byte("\uFEFF")))) == 0:

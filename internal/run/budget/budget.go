@@ -28,6 +28,7 @@ type Budget struct {
 	key     string             // the job's digest
 	content *table.Fingerprint // of the data, once that is known
 	columns []ledger.Column    // the same, column by column
+	tables  []ledger.Table     // what the job takes for private and for public
 	whole   string             // the content of the whole table, for kept draws
 	rows    []ledger.Rows      // of the draws that this run keeps
 	Ticket  *ledger.Ticket
@@ -149,7 +150,7 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Fold
 func (b *Budget) request() (ledger.Request, error) {
 	q, err := request(b.plan, b.ids)
 	q.Plan, q.Again, q.Lease, q.Revise = b.key, b.options.Again, b.options.Lease, b.options.Revise
-	q.Content, q.Columns = b.contentText(), b.columns
+	q.Content, q.Columns, q.Tables = b.contentText(), b.columns, b.tables
 	if b.plan.Step() != nil { // what is published is arithmetic on the measurements, which are paid for
 		q.Free, q.Again, q.Revise, q.Event, q.Charges = true, true, true, nil, nil
 	}

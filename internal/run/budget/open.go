@@ -78,7 +78,11 @@ func Open(ctx context.Context, p *plan.Priced, t *run.OpenedTable, ids map[strin
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
-	return &Budget{plan: p, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t), Made: made}, nil
+	tables, err := tablesOf(p.Job, l, t)
+	if err != nil {
+		return nil, err
+	}
+	return &Budget{plan: p, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t), Made: made}, nil
 }
 
 // openLedger opens the ledger, and holds it to the releases beside the output.

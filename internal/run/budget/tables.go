@@ -1,0 +1,66 @@
+package budget
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+
+	"github.com/dprelease/dprelease/internal/data/file"
+	"github.com/dprelease/dprelease/internal/data/store/address"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/rows"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/ledger"
+)
+
+// tablesOf returns what a job takes for private and what for public (P32): its files and its
+// lookups, by where they are, and by their bytes. Only CSV files that are small enough can be
+// lookups, so the bytes of no others are read.
+func tablesOf(j *job.Job, l *ledger.Ledger, t *run.OpenedTable) (out []ledger.Table, err error) {
+	add := func(name, known string, public bool) {
+		out = append(out, ledger.Table{Name: name, Mark: l.TableMark(known), Public: public})
+	}
+	for _, part := range t.Parts() {
+		of, name := j, "the table of this job"
+		if part.Name() != "" {
+			of, name = j.Of(part.Name()), "table "+part.Name()
+		}
+		for i := range of.Dataset.Lookups {
+			lookup := &of.Dataset.Lookups[i]
+			add("lookup "+lookup.Name, placeOf(lookup.Path), true)
+			add("lookup "+lookup.Name, "bytes "+lookup.SHA256, true)
+		}
+		if part.Table == nil || of.Dataset.Source.Path == "" {
+			continue // rows of a database
+		}
+		for _, path := range part.Table.Files() {
+			add(name, placeOf(path), false)
+			if address.Is(path) || !part.Table.FirstRowNames() {
+				continue // a lookup is a CSV file of this machine
+			}
+			text, err := file.Read(path, rows.MaxLookup)
+			switch {
+			case errors.Is(err, file.ErrLarge):
+			case err != nil:
+				return nil, failure.InJob(of, "dataset.source", "can no longer be read", "")
+			default:
+				sum := sha256.Sum256(text)
+				add(name, "bytes "+hex.EncodeToString(sum[:]), false)
+			}
+		}
+	}
+	return out, nil
+}
+
+// placeOf is where a file is, whatever links lead to it and wherever the program was started.
+func placeOf(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	return "place " + path
+}

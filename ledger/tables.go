@@ -1,0 +1,65 @@
+package ledger
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// Table says how a job reads a table: as private rows, or as a lookup, which is public. Mark is
+// made under the ledger's key, of where the table is or of its bytes (P19).
+type Table struct {
+	Name   string // for messages
+	Mark   string
+	Public bool
+}
+
+// TableMark makes the mark of a table from what it is known by.
+func (l *Ledger) TableMark(known string) string {
+	mac := hmac.New(sha256.New, l.content[:])
+	mac.Write([]byte("dprelease table 1\n" + known))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// The uses of a table stand beside those of columns, under its mark.
+const (
+	usedPrivate = "private table"
+	usedPublic  = "public table"
+)
+
+func (m Table) use(account int64) columnUse {
+	if m.Public {
+		return columnUse{Account: account, Tag: usedPublic}
+	}
+	return columnUse{Account: account, Tag: usedPrivate}
+}
+
+// stays refuses a table that was private and is to be public, or the other way round, whatever
+// the data sets are called.
+//
+// # Contract
+//
+// Of all sealed releases of a ledger, none takes a table for public that another one takes for
+// private, as far as their marks tell. A promise about its rows that one release makes holds
+// beside the other (P32). Proof: tables.proof.md.
+func (t *tx) stays(tables []Table) error { // P32
+	var marks []Column
+	for _, m := range tables {
+		marks = append(marks, Column{Name: m.Mark})
+	}
+	used, err := t.columns(marks)
+	if err != nil {
+		return err
+	}
+	for _, m := range tables {
+		for _, u := range used[digestOf([]byte(m.Mark))].uses {
+			switch {
+			case m.Public && u.Tag == usedPrivate:
+				return refuse(CodeSame, "%s was a private table of an earlier release: whoever is in a lookup is not protected, so it stays private", m.Name)
+			case !m.Public && u.Tag == usedPublic:
+				return refuse(CodeSame, "%s was a public table of an earlier release, which protected nobody in it: it cannot become private", m.Name)
+			}
+		}
+	}
+	return nil
+}
