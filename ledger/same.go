@@ -223,30 +223,6 @@ func (t *tx) same(k Key, columns []Column) (ask bool, err error) {
 	return t.otherSlice(k, columns, used)
 }
 
-// NeverPrivate refuses public columns with the content of a column that any account was charged for: what was ever private
-// is no lookup later (P32). The digests of the columns must be known.
-func (l *Ledger) NeverPrivate(ctx context.Context, public []Column) error {
-	return l.read(ctx, func(t *tx) error {
-		used, err := t.columns(public)
-		if err != nil {
-			return err
-		}
-		for _, c := range public {
-			for _, u := range used[digestOf([]byte(c.Name))].uses {
-				if u.Tag != c.Tag || u.Digest != c.Digest {
-					continue
-				}
-				k, err := t.keyOf(u.Account)
-				if err != nil {
-					return err
-				}
-				return refuse(CodeSame, "its column %s holds what the account of %s was charged for as private: whoever is in a lookup is not protected", c.Name, k)
-			}
-		}
-		return nil
-	})
-}
-
 // otherAccount refuses a job on a column that another account was charged for.
 func (t *tx) otherAccount(k Key, columns []Column, used map[string]*columnUses) (ask bool, err error) {
 	accounts := map[int64]Key{}

@@ -45,7 +45,7 @@ func TestTablesStayPrivate(t *testing.T) {
 		if err := sealed(debit(t, l, ask("zones", Table{Name: "zones", Mark: zones, Public: true}))); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Debit(background, ask("zones later", Table{Name: "zones", Mark: zones})); codeOf(err) != CodeSame || !strings.Contains(err.Error(), "was a public table") {
+		if _, err := l.Debit(background, ask("zones later", Table{Name: "zones", Mark: zones})); codeOf(err) != CodeSame || !strings.Contains(err.Error(), "was a lookup") {
 			t.Errorf("a lookup that becomes private: %v", err)
 		}
 		verified(t, l)

@@ -184,7 +184,7 @@ func (s *Series) measure(ctx context.Context, set *run.Mechanisms, views []*run.
 	if err := one.fingerprint(ctx, t); err != nil {
 		return run.SourceFailure(ctx, s.plan.Job, err)
 	}
-	q.Columns = one.columns
+	q.Columns, q.Tables = one.columns, s.tables
 	standing, err := one.wait(ctx, t, func() (ledger.Standing, error) { return s.Ledger.Debit(ctx, q) })
 	switch {
 	case err != nil:

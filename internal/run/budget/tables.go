@@ -23,14 +23,18 @@ func tablesOf(j *job.Job, l *ledger.Ledger, t *run.OpenedTable) (out []ledger.Ta
 		out = append(out, ledger.Table{Name: name, Mark: l.TableMark(known), Public: public})
 	}
 	for _, part := range t.Parts() {
-		of, name := j, "the table of this job"
+		of, in, at := j, "dataset", "dataset.source"
 		if part.Name() != "" {
-			of, name = j.Of(part.Name()), "table "+part.Name()
+			of, in = j.Of(part.Name()), job.Key("dataset.tables", part.Name())
+			at = in
 		}
+		name := j.Pos(at).String() + ": " + at
 		for i := range of.Dataset.Lookups {
 			lookup := &of.Dataset.Lookups[i]
-			add("lookup "+lookup.Name, placeOf(lookup.Path), true)
-			add("lookup "+lookup.Name, "bytes "+lookup.SHA256, true)
+			at := job.Key(in+".lookups", lookup.Name)
+			name := j.Pos(at).String() + ": " + at
+			add(name, placeOf(lookup.Path), true)
+			add(name, "bytes "+lookup.SHA256, true)
 		}
 		if part.Table == nil || of.Dataset.Source.Path == "" {
 			continue // rows of a database
@@ -44,7 +48,7 @@ func tablesOf(j *job.Job, l *ledger.Ledger, t *run.OpenedTable) (out []ledger.Ta
 			switch {
 			case errors.Is(err, file.ErrLarge):
 			case err != nil:
-				return nil, failure.InJob(of, "dataset.source", "can no longer be read", "")
+				return nil, failure.InJob(j, at, "can no longer be read", "")
 			default:
 				sum := sha256.Sum256(text)
 				add(name, "bytes "+hex.EncodeToString(sum[:]), false)
@@ -54,7 +58,7 @@ func tablesOf(j *job.Job, l *ledger.Ledger, t *run.OpenedTable) (out []ledger.Ta
 	return out, nil
 }
 
-// placeOf is where a file is, whatever links lead to it and wherever the program was started.
+// placeOf tells where a file is, whatever links lead to it and wherever the program was started.
 func placeOf(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real

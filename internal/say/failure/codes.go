@@ -53,7 +53,7 @@ var All = []Code{
 	{"BUDGET_EXCEEDED", ExitBudget, RetryNo, "the budget does not allow the job", "lower the guarantees of the releases, or see `ledger raise`"},
 	{"BUDGET_FILTER", ExitBudget, RetryNo, "the account adds up in a way that cannot charge this job", "ask for what the account can charge; the message says why"},
 	{"BUDGET_KEPT", ExitBudget, RetryNo, "the job keeps a column that its account does not keep", "leave out the design or `immutable: true`, or see `ledger keep`"},
-	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account of the ledger, or another slice, was charged for the same data; or the account is about other slices of it", "use that account, or mend the table, or see `ledger separate`"},
+	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account of the ledger, or another slice, was charged for the same data; or the account is about other slices of it; or a table that was private is a lookup now", "use that account, or mend the table, or see `ledger separate`"},
 	{"RUN_REVISED", ExitBudget, RetryLook, "a slice that was released, or measured in a series, holds other data now", "find out why; `run --revise` publishes a revision and spends the same again; for a series the message says what can be done"},
 	{"SERIES_ORDER", ExitBudget, RetryNo, "an earlier period of a series was not measured", "run the earlier periods first, or `run --catch-up`"},
 
