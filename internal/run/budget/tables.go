@@ -58,7 +58,7 @@ func tablesOf(j *job.Job, l *ledger.Ledger, t *run.OpenedTable) (out []ledger.Ta
 	return out, nil
 }
 
-// placeOf tells where a file is, whatever links lead to it and wherever the program was started.
+// placeOf returns the place of a file, whatever links lead to it and wherever the program was started.
 func placeOf(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
