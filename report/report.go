@@ -84,6 +84,8 @@ type Dataset struct {
 	// has every unit.
 	Tables []DataTable `json:"tables,omitempty"`
 	Slice  *Slice      `json:"slice,omitempty"` // the part of a larger table that this is
+	// Periods are those of a series, nil for a job without one.
+	Periods *Periods `json:"periods,omitempty"`
 	// Snapshot is the id of the snapshot that was read of an Iceberg table: a text, because it has more digits than a number of JSON.
 	Snapshot   string `json:"snapshot,omitempty"`
 	Population int64  `json:"population,omitempty"`
@@ -116,6 +118,15 @@ type DataTable struct {
 type Slice struct {
 	Column string `json:"column"`
 	Is     string `json:"is"`
+}
+
+// Periods says to whom the guarantee of a job with a series applies: to a unit that is in at most
+// AtMost of Count periods, which costs Rho. Life is what one costs that is in all of them.
+type Periods struct {
+	Count  int    `json:"count"`
+	AtMost int    `json:"at_most"`
+	Rho    string `json:"rho"`
+	Life   string `json:"life"`
 }
 
 // Guarantee is one charged guarantee and how it was found.

@@ -56,12 +56,10 @@ func newResult(w words, e Release, t Table) result {
 // readSeries reads the rows by kind, period and key.
 func (r *result) readSeries() *overTime {
 	o := &overTime{periods: map[string][]string{}, bars: map[figureOf]bar{}}
-	var keys []Column
+	keys := r.table.seriesKeys()
 	var names []string
-	for _, c := range r.table.Columns {
-		if !slices.Contains(seriesColumns, c.Name) && c.Name != "flag" && c.varies() {
-			keys, names = append(keys, c), append(names, c.Name)
-		}
+	for _, c := range keys {
+		names = append(names, c.Name)
 	}
 	o.keyed = strings.Join(names, " · ")
 	periods, kinds, flags := r.columns["period"].Text, r.columns["kind"].Text, r.columns["flag"].Text
@@ -98,6 +96,37 @@ func (r *result) readSeries() *overTime {
 		o.kinds, o.changes = o.changes, nil
 	}
 	return o
+}
+
+// seriesKeys returns the columns that tell the figures of one kind and period apart: those of
+// texts, and those of numbers only where texts do not, since a number can be an estimate as well
+// as the edge of a bin.
+func (t Table) seriesKeys() (keys []Column) {
+	var numbers []Column
+	for _, c := range t.Columns {
+		switch {
+		case slices.Contains(seriesColumns, c.Name) || c.Name == "flag" || !c.varies():
+		case c.Text != nil:
+			keys = append(keys, c)
+		default:
+			numbers = append(numbers, c)
+		}
+	}
+	seen := map[string]bool{}
+	for i := range t.rows() {
+		var at []string
+		for _, c := range t.Columns {
+			if c.Name == "period" || c.Name == "kind" || slices.ContainsFunc(keys, func(k Column) bool { return k.Name == c.Name }) {
+				at = append(at, c.cell(i))
+			}
+		}
+		if one := strings.Join(at, "\x00"); seen[one] {
+			return append(keys, numbers...)
+		} else {
+			seen[one] = true
+		}
+	}
+	return keys
 }
 
 // varies reports whether a column has two different values.

@@ -383,6 +383,9 @@ func (s *SeriesStep) Most() *big.Rat { return s.sum((*PlannedSeries).Most) }
 // Life prices a unit that is in all periods, in ρ.
 func (s *SeriesStep) Life() *big.Rat { return s.sum((*PlannedSeries).Life) }
 
+// AtMost returns in how many periods a unit may be for the guarantee to hold.
+func (s *SeriesStep) AtMost() int { return unitsOf(&s.plan.Job.Series[0]).AtMost }
+
 // Text says in a sentence what the series costs.
 func (s *SeriesStep) Text() string {
 	setup := s.setup()
