@@ -490,3 +490,55 @@ func TestByGroupOfSelections(t *testing.T) {
 		}
 	}
 }
+
+// Two selections one after the other, the second of which follows the outcome of the first, in the
+// group of a unit that stays, or in both groups of one that changes its group. The enumeration is
+// that of all choices after every outcome, of pairs of losses (t, t − r). Twins: come for both
+// groups together, and one selection in the place of two.
+func TestByGroupOfRepeatedSelections(t *testing.T) {
+	const steps = 8
+	// worst is the largest profile at x of selections of range r, chosen one after the other.
+	var worst func(n int, r, x float64) float64
+	worst = func(n int, r, x float64) float64 {
+		if n == 0 {
+			return math.Max(0, -math.Expm1(x))
+		}
+		most := 0.0
+		for k := range steps + 1 {
+			l := r * float64(k) / steps
+			p := -math.Expm1(l-r) / -math.Expm1(-r)
+			d := 0.0
+			if p > 0 {
+				d += p * worst(n-1, r, x-l)
+			}
+			if p < 1 {
+				d += (1 - p) * worst(n-1, r, x-l+r)
+			}
+			most = math.Max(most, d)
+		}
+		return most
+	}
+	var oneGroup, oneSelection int
+	for _, c := range [][2]float64{{1, 0.3}, {1, 0.5}, {1, 0.8}, {1, 1}, {0.4, 0.3}, {2, 1.5}} {
+		eps, come := c[0], c[1]
+		e := BoundedRange{Eps: eps, Come: come}
+		for _, x := range []float64{0, 0.2, 0.5, 0.9, 1.4, 2, 3} {
+			truth := math.Max(worst(2, eps, x), worst(4, come, x))
+			charged := must(DeltaAt(ByGroup{Event: Repeat{2, e}}, ReplaceOne, x))
+			for method, b := range charged.Methods {
+				if b.Delta < truth-1e-12 {
+					t.Errorf("eps %g, come %g at %g: %s says %v, the truth is at least %v", eps, come, x, method, b.Delta, truth)
+				}
+			}
+			if must(DeltaAt(Repeat{2, BoundedRange{Eps: eps}}, ReplaceOne, x)).Delta < truth-1e-6 {
+				oneGroup++
+			}
+			if must(DeltaAt(ByGroup{Event: e}, ReplaceOne, x)).Delta < truth-1e-6 {
+				oneSelection++
+			}
+		}
+	}
+	if oneGroup < 10 || oneSelection < 15 {
+		t.Errorf("the twins were caught %d and %d times only", oneGroup, oneSelection)
+	}
+}

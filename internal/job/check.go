@@ -209,7 +209,7 @@ func (k *checker) slice() {
 	case d.Slice == nil:
 	case d.Slice.Is == "" && k.j.Has("dataset.slice.is"):
 		k.wrong("dataset.slice.is", "", "must not be empty")
-	case c != nil && !c.EachSlice:
+	case c != nil && !c.EachSlice && c.Method != Rotation: // which never goes with slices
 		k.wrong("dataset.collected", "say each_slice: true if each slice was drawn by itself; otherwise leave collected out: each slice is then charged without what the collection buys",
 			"one collection for several slices buys no privacy slice by slice: who is in one slice tells who is in the others")
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
@@ -175,6 +176,24 @@ func (k *checker) rotation(path string, c *Collected) {
 		k.wrong(lang.Key(path, "wave"), "", "must be at most waves (%d > %d)", c.Wave, c.Waves)
 	case c.Wave > 0 && r.Chance(c.Wave).Sign() == 0:
 		k.wrong(lang.Key(path, "wave"), "list a pattern with this wave", "is in no pattern: nobody is asked in it")
+	}
+	k.unevenWaves(path, r)
+}
+
+// unevenWaves refuses intervals where a wave has every unit and another has not: only in the
+// other is the draw a part of the error, so the waves would not release the same.
+func (k *checker) unevenWaves(path string, r privacy.Rotation) {
+	all, some := int64(0), false
+	for w := int64(1); w <= r.Waves && len(r.Patterns) > 0; w++ {
+		switch c := r.Chance(w); {
+		case c.IsInt() && c.Sign() > 0:
+			all = w
+		case c.Sign() > 0:
+			some = true
+		}
+	}
+	if all > 0 && some && slices.ContainsFunc(k.j.Releases, func(r Release) bool { return r.Interval != nil }) {
+		k.wrong(lang.Key(path, "patterns"), "leave the intervals out", "cannot have every unit in wave %d and only some in another: intervals would need other releases in each, and every wave must release the same", all)
 	}
 }
 

@@ -3,6 +3,7 @@ package linear
 import (
 	"encoding/json"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -162,6 +163,106 @@ func TestReachOfClusters(t *testing.T) {
 		}
 		if worst <= twin {
 			t.Errorf("%s: the twin, which declares %v, is not refuted by %v", c.name, twin, worst)
+		}
+	}
+}
+
+// Every table: one row in one of two cells and two clusters, or none, against every other, over
+// every total that the other rows can have, within the bound and beyond it. Sums, squares and
+// products move by at most what is declared, and in some pair by nearly that.
+func TestEveryReachOfClusters(t *testing.T) {
+	type numbers [2]int64 // v, or a and b
+	for _, c := range []struct {
+		name               string
+		low, high, most, d int64
+		products           bool
+		least              float64
+	}{
+		{"squares", -2, 2, 4, 1, false, 0.9},
+		{"squares, one side", 0, 3, 4, 1, false, 0.7},
+		{"squares, one value", 1, 1, 3, 1, false, 0.7},
+		{"squares, divided", -2, 3, 7, 5, false, 0.7},
+		{"products", 0, 1, 3, 1, true, 0.6},
+		{"products of 2", 0, 2, 4, 1, true, 0.6},
+		{"products, divided", 0, 2, 5, 3, true, 0.5},
+	} {
+		var rows []numbers
+		reach := Squares(c.low, c.high, c.most, c.d)
+		if c.products {
+			reach = Products(c.high, c.most, c.d)
+			for a := range c.high + 1 {
+				for b := range c.high + 1 - a {
+					rows = append(rows, numbers{a, b})
+				}
+			}
+		} else {
+			for v := c.low; v <= c.high; v++ {
+				rows = append(rows, numbers{v})
+			}
+		}
+		// added returns the totals of a cluster with one more row.
+		added := func(others, r numbers) numbers {
+			if c.products {
+				return numbers{others[0] + r[0] - r[1], others[1] + r[0] + r[1]}
+			}
+			return numbers{others[0] + r[0]}
+		}
+		var totals []numbers
+		for x := -c.most - 2; x <= c.most+2; x++ {
+			if !c.products {
+				totals = append(totals, numbers{x})
+				continue
+			}
+			for n := max(x, -x); n <= c.most+2; n += 2 { // |z| ≤ n, both odd or both even
+				totals = append(totals, numbers{x, n})
+			}
+		}
+		// vector is what one cell releases of two clusters.
+		vector := func(sum numbers, first, second numbers) []int64 {
+			k := clusterTotals{cells: [][]int64{{first[0], first[1], second[0], second[1]}}, count: 2, parts: 2, most: c.most, divide: c.d}
+			out := []int64{sum[0], k.product(0, 0, 0)}
+			if c.products {
+				out = []int64{sum[0], sum[1], k.product(0, 0, 0), k.product(0, 0, 1), k.product(0, 1, 1)}
+			}
+			return out
+		}
+		distance := func(x, y []int64) (one, two float64) {
+			for i := range x {
+				d := math.Abs(float64(x[i] - y[i]))
+				one, two = one+d, two+d*d
+			}
+			return one, two
+		}
+		f := func(b *big.Int) float64 { x, _ := new(big.Float).SetInt(b).Float64(); return x }
+		var come, stay float64
+		for _, first := range totals {
+			for _, second := range totals {
+				none := vector(numbers{}, first, second)
+				for _, r := range rows {
+					with := vector(r, added(first, r), second)
+					one, two := distance(none, with)
+					if one > f(reach.Come.L1) || two > f(reach.Come.Square) {
+						t.Fatalf("%s: row %v beside totals %v moves by %v and √%v, declared are %v and √%v", c.name, r, first, one, two, reach.Come.L1, reach.Come.Square)
+					}
+					come = math.Max(come, one)
+					for _, s := range rows {
+						for _, other := range [][]int64{vector(s, added(first, s), second), vector(s, first, added(second, s))} {
+							one, two := distance(with, other)
+							if one > f(reach.Stay.L1) || two > f(reach.Stay.Square) {
+								t.Fatalf("%s: rows %v and %v beside totals %v, %v differ by %v and √%v, declared are %v and √%v", c.name, r, s, first, second, one, two, reach.Stay.L1, reach.Stay.Square)
+							}
+							stay = math.Max(stay, one)
+						}
+					}
+				}
+			}
+		}
+		if come < c.least*f(reach.Come.L1) || stay < c.least*f(reach.Stay.L1) {
+			t.Errorf("%s: pairs move by up to %v of %v, and %v of %v", c.name, come, reach.Come.L1, stay, reach.Stay.L1)
+		}
+		// The twin squares each row by itself.
+		if twin := f(Squared(c.low, c.high, max(c.d, c.high, -c.low)).Come.L1); come <= twin && !c.products {
+			t.Errorf("%s: rows that are squared by themselves, %v, are not refuted by %v", c.name, twin, come)
 		}
 	}
 }

@@ -270,13 +270,22 @@ func overBounds(r *plan.PricedRelease, e report.ExpectedError) report.ExpectedEr
 	return report.ExpectedError{Field: e.Field, Note: strings.TrimPrefix(e.Note+"; ", "; ") + times}
 }
 
+// drawnFrom reports whether rows are drawn from the table. How the table itself was drawn does
+// not matter: the weights of its rows stand for that.
+func drawnFrom(d samplers.Design) bool {
+	if g, ok := d.(*samplers.Gathered); ok {
+		d = g.Draw()
+	}
+	return !samplers.Whole(d)
+}
+
 // weightsOf are the weights of a survey that a release has, nil for none.
 func weightsOf(j *job.Job, d *plan.PricedDraw, r *plan.PricedRelease) *report.Weights {
 	g, w := r.Weights, j.Dataset.WeightsOf(&r.Job)
 	if g == nil {
 		return nil
 	}
-	out := &report.Weights{Column: w.Column, AtMost: rational.Up(w.AtMost), Step: g.Step, Draw: d.Design.Kind() != "full"}
+	out := &report.Weights{Column: w.Column, AtMost: rational.Up(w.AtMost), Step: g.Step, Draw: drawnFrom(d.Design)}
 	out.Least, out.Most = g.Bounds()
 	if s := w.Shrink; s != nil {
 		out.Shrink = &report.Shrink{To: rational.Up(s.To), Keep: rational.Up(s.Keep)}
