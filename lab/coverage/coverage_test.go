@@ -30,7 +30,7 @@ func TestIntervalsHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, x := range f {
-			if x.share() < least {
+			if !x.blank() && x.share() < least {
 				t.Errorf("%s, %s %s, value %d: held in %d of %d draws", design, x.release.mechanism, x.release.params, x.row, x.held, x.drawn)
 			}
 		}
@@ -39,6 +39,9 @@ func TestIntervalsHold(t *testing.T) {
 		}
 		one := *p
 		one.releases = p.releases[:1]
+		if design == "stages" {
+			one.epsilon = "1000" // else the noise of a multistage sample hides what the draw adds
+		}
 		forgets, err := one.study(t.Context(), design, draws, func(raw json.RawMessage) json.RawMessage {
 			var all map[string]any
 			if err := json.Unmarshal(raw, &all); err != nil {
