@@ -8,6 +8,7 @@ core=$PWD/bin/lab/core
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export GOMODCACHE=$folder/modules GOCACHE=$folder/build GOFLAGS='-modcacherw -buildvcs=false' CGO_ENABLED=0
+cp -r examples/data "$folder/data"
 cp -r examples/schools "$folder/schools" && rm -rf "$folder/schools"/{out,dprelease.db*,.dprelease-releases}
 seconds() { date +%s.%N; }
 say() { awk -v what="$1" -v a="$2" -v b="$3" 'BEGIN { printf "%-18s %6.1f s\n", what, b - a }'; }
