@@ -88,18 +88,11 @@ func Measure(ctx context.Context, p *plan.Planned, set *Mechanisms, step int, sl
 	if err != nil {
 		return nil, errNoRandomness
 	}
-	out := &Measurement{Noisy: map[string][][]*big.Int{}}
-	for _, s := range Reads(p, step) {
-		sums, err := slicesSums(ctx, p, set, slices[s])
-		if err != nil {
-			return nil, err
-		}
-		for _, rel := range p.Releases() {
-			if err := weigh(out.Noisy, rel, sums[rel.Job.Name], rel.Series.Matrix.Run(step)[s]); err != nil {
-				return nil, err
-			}
-		}
+	noisy, err := weighed(ctx, p, step, slices, set.sums)
+	if err != nil {
+		return nil, err
 	}
+	out := &Measurement{Noisy: noisy}
 	for _, rel := range p.Releases() {
 		if err := addNoise(out.Noisy[rel.Job.Name], rel.Series.Calls, src.Child()); err != nil {
 			return nil, err
@@ -111,21 +104,41 @@ func Measure(ctx context.Context, p *plan.Planned, set *Mechanisms, step int, sl
 	return out, nil
 }
 
-// slicesSums has the mechanisms add up one slice, without noise.
-func slicesSums(ctx context.Context, p *plan.Planned, set *Mechanisms, t *OpenedTable) (map[string][][][]int64, error) {
-	r := New(p, t, set, Options{Observe: func(Event) {}})
-	r.part = &part{tally: Tally{Vectors: map[string][][][]int64{}}, sum: func(ctx context.Context, rel *plan.PlannedRelease, feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
-		mech, err := set.known[rel.Job.Mechanism]()
+// weighed adds up Σ C_ts·x_s for each noise call, without noise.
+func weighed(ctx context.Context, p *plan.Planned, step int, slices map[int]*OpenedTable, sum summer) (map[string][][]*big.Int, error) {
+	out := map[string][][]*big.Int{}
+	for _, s := range Reads(p, step) {
+		sums, err := sliceSums(ctx, p, slices[s], sum)
 		if err != nil {
 			return nil, err
 		}
-		process, err := mech.take(ctx)
-		if err != nil {
-			return nil, err
+		for _, rel := range p.Releases() {
+			if err := weigh(out, rel, sums[rel.Job.Name], rel.Series.Matrix.Run(step)[s]); err != nil {
+				return nil, err
+			}
 		}
-		defer mech.put(process)
-		return process.(*host.Plugin).Sums(ctx, rel.Request(), feed)
-	}}
+	}
+	return out, nil
+}
+
+// sums has a mechanism add up in its own process. It is a summer.
+func (m *Mechanisms) sums(ctx context.Context, rel *plan.PlannedRelease, feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
+	mech, err := m.known[rel.Job.Mechanism]()
+	if err != nil {
+		return nil, err
+	}
+	process, err := mech.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer mech.put(process)
+	return process.(*host.Plugin).Sums(ctx, rel.Request(), feed)
+}
+
+// sliceSums has the mechanisms add up one slice, without noise.
+func sliceSums(ctx context.Context, p *plan.Planned, t *OpenedTable, sum summer) (map[string][][][]int64, error) {
+	r := New(p, t, nil, Options{Observe: func(Event) {}})
+	r.part = &part{tally: Tally{Vectors: map[string][][][]int64{}}, sum: sum}
 	unused, err := noise.NewSource()
 	if err == nil {
 		err = r.drawAll(ctx, unused)

@@ -1,0 +1,271 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/plugins/builtin"
+)
+
+// These tests take tiny tables with three periods from the file to the vectors that a series adds noise to, for all
+// neighbours, and look for two that are told apart better than was charged (P31).
+
+var threePeriods = []string{"2026-01", "2026-02", "2026-03"}
+
+// yearly is a series of three periods.
+type yearly struct {
+	t    *testing.T
+	file string
+	plan *plan.Planned
+}
+
+// newYearly plans a series for units in up to so many periods.
+func newYearly(t *testing.T, atMost int) *yearly {
+	y := &yearly{t: t, file: filepath.Join(t.TempDir(), "tiny.csv")}
+	j, err := job.Parse("job.yaml", []byte(fmt.Sprintf(`version: 1
+job: tiny
+dataset:
+  id: tiny
+  source: {path: %q}
+  relation: add-remove
+  slice: {column: m, is: 2026-03}
+  unit: {column: u, name: unit}
+  fold: {x: sum, g: mode}
+  columns:
+    m: {type: text}
+    x: {lower: -1, upper: 2, missing: drop}
+    g: {domain: [a, b]}
+budget: {limit: {rho: "1"}}
+series:
+  s:
+    periods: {from: 2026-01, to: 2026-03}
+    publish: [month, running]
+    periods_of_unit: {at_most: %d}
+releases:
+  - {name: n, series: s, mechanism: count, guarantee: {rho: "0.1"}}
+  - {name: x, series: s, mechanism: sum, params: {column: x}, guarantee: {rho: "0.1"}}
+  - {name: g, series: s, mechanism: count, by: [g], guarantee: {rho: "0.1"}}
+  - {name: m, series: s, mechanism: mean, params: {column: x}, guarantee: {rho: "0.1"}}
+output: {dir: out}
+`, y.file, atMost)), job.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Make(t.Context(), j, builtins(builtin.Mechanisms()), noPast{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.plan = p.Planned
+	return y
+}
+
+// life is what a unit has in each period, nil where it has no rows.
+type life [3][]row
+
+// within says in how many periods the unit is.
+func (l life) within() (out []int) {
+	for s, rows := range l {
+		if len(rows) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// measured are the vectors of a run by release, and call.
+type measured map[string][][]*big.Int
+
+// steps makes all steps of a series on a table, without noise.
+func (y *yearly) steps(units []life, broken func(map[int]*OpenedTable)) (out []measured) {
+	y.t.Helper()
+	text := "u,x,g,m\n"
+	for u, l := range units {
+		for s, rows := range l {
+			for _, r := range rows {
+				text += fmt.Sprintf("u%d,%d,%c,%s\n", u, r.x, 'a'+r.g, threePeriods[s])
+			}
+		}
+	}
+	if err := os.WriteFile(y.file, []byte(text), 0o600); err != nil {
+		y.t.Fatal(err)
+	}
+	opened, err := OpenTable(y.t.Context(), y.plan, 0)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	defer opened.Close()
+	views, err := opened.Periods(y.t.Context(), "m", threePeriods)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	of := map[int]*OpenedTable{}
+	for s, v := range views {
+		of[s] = v
+	}
+	if broken != nil {
+		broken(of)
+	}
+	for step := range threePeriods {
+		m, err := weighed(y.t.Context(), y.plan, step, of, inProcess(builtin.Mechanisms()))
+		if err != nil {
+			y.t.Fatal(err)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// apart is Σ‖δ‖²/2σ² of some runs on two tables, over the noise calls of a release.
+func (y *yearly) apart(rel *plan.PlannedRelease, a, b []measured) float64 {
+	rho := 0.0
+	for t := range a {
+		for k, v := range a[t][rel.Job.Name] {
+			for i, x := range v {
+				d, _ := new(big.Float).SetInt(new(big.Int).Sub(x, b[t][rel.Job.Name][k][i])).Float64()
+				rho += d * d / (2 * math.Pow(rel.Series.Calls[k].Sigma, 2))
+			}
+		}
+	}
+	return rho
+}
+
+// lives are all units of some kinds, in every set of periods.
+func lives() (out []life) {
+	some := [][]row{nil, {{-1, 0}}, {{2, 0}}, {{2, 1}}, {{2, 1}, {2, 1}}}
+	for _, a := range some {
+		for _, b := range some {
+			for _, c := range some {
+				if l := (life{a, b, c}); len(l.within()) > 0 {
+					out = append(out, l)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// others are units that are in each table, so that no period is empty.
+var others = []life{{{{0, 0}}, {{1, 1}}, {{0, 0}}}, {{{2, 1}}, {{0, 0}}, {{-1, 1}}}}
+
+func float(r *big.Rat) float64 { f, _ := r.Float64(); return f }
+
+// price is what a unit of some periods is charged, the least of what holds for it.
+func price(s *plan.PlannedSeries, in []int, atMost int) float64 {
+	switch {
+	case len(in) == 1:
+		return float(s.One(in[0]))
+	case len(in) <= atMost:
+		return float(s.Most())
+	}
+	return float(s.Life())
+}
+
+const slack = 1 + 1e-9
+
+// No unit is told apart better than was charged for the periods in which it is, and some are nearly as well.
+func TestNoNeighboursBeatTheSeries(t *testing.T) {
+	for atMost := 1; atMost <= 2; atMost++ {
+		y := newYearly(t, atMost)
+		base := y.steps(others, nil)
+		nearest := map[string]float64{}
+		for _, l := range lives() {
+			with := y.steps(append(slices.Clone(others), l), nil)
+			for _, rel := range y.plan.Releases() {
+				in := l.within()
+				got, most := y.apart(rel, base, with), price(rel.Series, in, atMost)
+				if got > most*slack {
+					t.Errorf("%d periods, %s: %v costs ρ %g and was charged %g", atMost, rel.Job.Name, l, got, most)
+				}
+				if len(in) <= atMost || len(in) == len(threePeriods) { // else it is charged a whole life
+					key := fmt.Sprint(rel.Job.Name, " ", len(in))
+					nearest[key] = math.Max(nearest[key], got/most)
+				}
+			}
+		}
+		for key, share := range nearest {
+			if share < 0.85 && key[0] != 'm' || share < 0.5 {
+				t.Errorf("%d periods, %s: no unit costs more than %g of what it was charged", atMost, key, share)
+			}
+		}
+	}
+}
+
+// What breaks the rule on purpose is caught: else the test above would show nothing.
+func TestBrokenSeriesAreCaught(t *testing.T) {
+	y := newYearly(t, 1)
+	base := y.steps(others, nil)
+	run := func(l life, broken func(map[int]*OpenedTable)) []measured {
+		return y.steps(append(slices.Clone(others), l), broken)
+	}
+	caught := func(what string, got, charged, honest float64) {
+		t.Helper()
+		if got <= charged*slack {
+			t.Errorf("%s is not caught: %g of %g", what, got, charged)
+		}
+		if got > honest*slack {
+			t.Errorf("%s: the honest price %g is below %g", what, honest, got)
+		}
+	}
+	two := []row{{2, 0}}
+	first, always := life{two}, life{two, two, two}
+	rel := y.plan.Releases()[1]
+	s := rel.Series
+
+	// Each slice is charged the mean of the columns.
+	mean, whole, least := 0.0, 0.0, 0
+	for p := range threePeriods {
+		whole += float(s.One(p))
+		if s.One(p).Cmp(s.One(least)) < 0 {
+			least = p
+		}
+	}
+	mean = whole / 3
+	dear := 0.0
+	for p := range threePeriods {
+		var l life
+		l[p] = two
+		dear = math.Max(dear, y.apart(rel, base, run(l, nil)))
+	}
+	caught("the mean of the columns", dear, mean, float(s.Most()))
+
+	// A life is charged the sum of its slices.
+	lived := run(always, nil)
+	caught("the sum of the slices for a life", y.apart(rel, base, lived), whole, float(s.Life()))
+
+	// The first step is drawn twice, and the redraw is not debited.
+	twice := func(m []measured) []measured { return append(slices.Clone(m), m[0]) }
+	one, all := s.Redraw(0)
+	alone := run(first, nil)
+	caught("a step that is drawn twice", y.apart(rel, twice(base), twice(alone)), float(s.One(0)), float(new(big.Rat).Add(s.One(0), one[0])))
+	caught("a step that is drawn twice, for a life", y.apart(rel, twice(base), twice(lived)), float(s.Life()), float(new(big.Rat).Add(s.Life(), all)))
+
+	// A unit is counted in a period that it is not in: each slice also holds the rows of another one.
+	var wrong life
+	wrong[least] = two
+	leak := func(of map[int]*OpenedTable) {
+		for p := range threePeriods {
+			of[p] = of[least]
+		}
+	}
+	caught("a slice that leaks into the others", y.apart(rel, y.steps(others, leak), run(wrong, leak)), float(s.One(least)), float(s.Life()))
+
+	// A row moves from a slice to another between two runs, in every way, and the unit is charged as if both stood still.
+	moved := 0.0
+	for states := range 27 {
+		var mixed []measured
+		for step, code := 0, states; step < 3; step, code = step+1, code/3 {
+			var l life
+			l[code%3] = two
+			mixed = append(mixed, run(l, nil)[step])
+		}
+		moved = math.Max(moved, y.apart(rel, base, mixed))
+	}
+	caught("a revised slice", moved, float(s.Most()), float(s.Life()))
+}
