@@ -332,13 +332,16 @@ func (f *figurer) asked(times float64) sdk.ReleaseRequest {
 // ramp is the size of the sums with which learn asks what one of them adds to an estimate.
 const ramp = 1 << 30
 
+// rampStep tells the sums of two rows apart, far above what the comparison forgives.
+const rampStep = 1 << 10
+
 // learn finds out whether the mechanism's estimates are its sums times a constant.
 func (f *figurer) learn(ctx context.Context) (err error) {
 	zero, some := make([][]int64, len(f.lengths)), make([][]int64, len(f.lengths))
 	for k, n := range f.lengths {
 		zero[k], some[k] = make([]int64, n), make([]int64, n)
 		for i := range some[k] {
-			some[k][i] = ramp + int64(i)
+			some[k][i] = ramp + rampStep*int64(i)
 		}
 	}
 	if f.blank, err = f.from.Figures(ctx, f.asked(1), zero); err != nil || len(f.lengths) != 1 || !f.rel.Additive() {
@@ -354,7 +357,7 @@ func (f *figurer) learn(ctx context.Context) (err error) {
 	}
 	unit := (b[0] - a[0]) / ramp
 	for i := range a {
-		if want := unit * float64(ramp+i); !(math.Abs(b[i]-a[i]-want) <= 1e-9*math.Abs(want)) {
+		if want := unit * float64(ramp+rampStep*i); !(math.Abs(b[i]-a[i]-want) <= 1e-9*math.Abs(want)) {
 			return nil // the order of the sums is not that of the rows
 		}
 	}
