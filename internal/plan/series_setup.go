@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// SeriesSetup is all that later steps of a series need to know of how it began. It is public. The ledger keeps it
+// with the debit that paid for the series.
+type SeriesSetup struct {
+	Job      string        `json:"job"`
+	Periods  []string      `json:"periods"`
+	AtMost   int           `json:"at_most"`
+	Apart    int           `json:"apart"`
+	Revised  bool          `json:"revised,omitempty"`
+	Releases []SeriesStart `json:"releases"`
+	// Rho are what a unit costs that is in one period, in AtMost periods, and in all; exact, or rounded up.
+	Rho [3]string `json:"rho"`
+}
+
+// Text says in a sentence what a unit costs in one period, in as many as the guarantee covers, and in all, without its full stop.
+func (s *SeriesSetup) Text() string {
+	text := fmt.Sprintf("the series of %s from %s to %s costs a unit that is in one period ρ %s", s.Job, s.Periods[0], s.Periods[len(s.Periods)-1], s.Rho[0])
+	if s.AtMost > 1 {
+		text += fmt.Sprintf(", in up to %d periods", s.AtMost)
+		if s.Apart > 1 {
+			text += fmt.Sprintf(" at least %d apart", s.Apart)
+		}
+		text += " ρ " + s.Rho[1]
+	}
+	text += fmt.Sprintf(", and in all %d of them ρ %s; its first step paid for every period", len(s.Periods), s.Rho[2])
+	if s.Revised {
+		text += "; slices may change after they were measured: late and corrected rows count in part, from then on, and the intervals leave that out"
+	}
+	return text
+}
+
+// ReadSeriesSetup reads what the ledger keeps of how a series began.
+func ReadSeriesSetup(text []byte) (*SeriesSetup, error) {
+	out := &SeriesSetup{}
+	if err := json.Unmarshal(text, out); err != nil || len(out.Periods) == 0 {
+		return nil, failure.New(failure.ExitLedger, ledger.CodeTampered, "what the ledger says of how the series began cannot be read")
+	}
+	return out, nil
+}
+
+// SeriesStart says how one release of a series began.
+type SeriesStart struct {
+	Name   string          `json:"name"`
+	Target privacy.Point   `json:"target"` // what its mechanism was asked to spend
+	Event  json.RawMessage `json:"event"`  // what the mechanism planned for one period alone
+	Method string          `json:"method"` // how the matrix was found
+	Matrix [][]int64       `json:"matrix"` // row t: the factors of periods 0 to t in run t
+	Sigmas []float64       `json:"sigmas"` // of the noise of a run, for each noise call of the mechanism
+}
+
+// StepPlan names one step of the series of a job in the ledger.
+func StepPlan(j *job.Job, period string) string {
+	sum := sha256.Sum256([]byte("dprelease series step 1\n" + j.SeriesDigest() + "\n" + period))
+	return hex.EncodeToString(sum[:])
+}
+
+// StepPlans name all steps.
+func StepPlans(j *job.Job) []string {
+	out := []string{}
+	for _, p := range j.Series[0].Periods.All() {
+		out = append(out, StepPlan(j, p))
+	}
+	return out
+}
+
+// begun returns the setup of a series that an earlier run began, nil where this run begins it.
+func begun(ctx context.Context, j *job.Job, past Past) (*SeriesSetup, error) {
+	if len(j.Series) == 0 {
+		return nil, nil
+	}
+	text, err := past.Series(ctx, j)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	return ReadSeriesSetup(text)
+}

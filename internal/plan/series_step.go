@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"encoding/json"
+	"math/big"
+
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
+)
+
+// Step returns the step of a job's series: nil where the job has none.
+func (p *Planned) Step() *SeriesStep {
+	at, ok := p.Job.Step()
+	if !ok {
+		return nil
+	}
+	s := &SeriesStep{At: at, Plans: StepPlans(p.Job), Periods: p.Job.Series[0].Periods.All(), plan: p}
+	return s
+}
+
+// SeriesStep is one step of all releases of a job, which share their periods.
+type SeriesStep struct {
+	At      int
+	Periods []string
+	Plans   []string // of the steps, as the ledger names them
+	plan    *Planned
+}
+
+// sum adds a price over all releases.
+func (s *SeriesStep) sum(of func(*PlannedSeries) *big.Rat) *big.Rat {
+	total := new(big.Rat)
+	for _, r := range s.plan.Releases() {
+		total.Add(total, of(r.Series))
+	}
+	return total
+}
+
+// Largest prices a unit that is in one period, in ρ: the largest price of any period.
+func (s *SeriesStep) Largest() *big.Rat {
+	most := new(big.Rat)
+	for p := range s.Periods {
+		if x := s.sum(func(r *PlannedSeries) *big.Rat { return r.One(p) }); x.Cmp(most) > 0 {
+			most = x
+		}
+	}
+	return most
+}
+
+// Most prices what the job promises, in ρ.
+func (s *SeriesStep) Most() *big.Rat { return s.sum((*PlannedSeries).Most) }
+
+// Life prices a unit that is in all periods, in ρ.
+func (s *SeriesStep) Life() *big.Rat { return s.sum((*PlannedSeries).Life) }
+
+// AtMost returns in how many periods a unit may be for the guarantee to hold.
+func (s *SeriesStep) AtMost() int { return unitsOf(&s.plan.Job.Series[0]).AtMost }
+
+// Text says in a sentence what the series costs.
+func (s *SeriesStep) Text() string {
+	setup := s.setup()
+	return setup.Text()
+}
+
+// Setup writes down what the ledger keeps of a series that begins.
+func (s *SeriesStep) Setup() ([]byte, error) { return json.Marshal(s.setup()) }
+
+func (s *SeriesStep) setup() SeriesSetup {
+	u := unitsOf(&s.plan.Job.Series[0])
+	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised,
+		Rho: [3]string{ledger.Up(s.Largest()), ledger.Up(s.Most()), ledger.Up(s.Life())}}
+	for _, r := range s.plan.Releases() {
+		out.Releases = append(out.Releases, r.Series.Start)
+	}
+	return out
+}
+
+// Series puts the step into the words of the ledger. // P31
+func (s *SeriesStep) Series() (*ledger.Series, error) {
+	out := &ledger.Series{}
+	if s.At > 0 {
+		out.Before = s.Plans[s.At-1]
+	}
+	var err error
+	if out.Setup, err = s.Setup(); err != nil {
+		return nil, err
+	}
+	delta := 0.0
+	for _, r := range s.plan.Releases() {
+		delta += rational.Down(r.Job.Guarantee.Delta)
+	}
+	known := map[string]ledger.Price{}
+	price := func(rho *big.Rat) ledger.Price {
+		p, ok := known[rho.RatString()]
+		if ok || err != nil {
+			return p
+		}
+		e := privacy.ZCDP{Rho: rational.Up(rho)}
+		var a privacy.Answer
+		if a, err = privacy.EpsilonAt(e, s.plan.Job.Dataset.Relation, delta); err == nil {
+			p = ledger.Price{Event: e, Charged: privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}}
+			known[rho.RatString()] = p
+		}
+		return p
+	}
+	for i, period := range s.Periods {
+		out.Whole.Slices = append(out.Whole.Slices, ledger.SlicePrice{Is: period, Price: price(s.sum(func(r *PlannedSeries) *big.Rat { return r.One(i) }))})
+	}
+	out.Whole.Life = price(s.Life())
+	for i := range s.At + 1 {
+		one := s.sum(func(r *PlannedSeries) *big.Rat { all, _ := r.Redraw(s.At); return all[i] })
+		if one.Sign() > 0 {
+			out.Redraw.Slices = append(out.Redraw.Slices, ledger.SlicePrice{Is: s.Periods[i], Price: price(one)})
+		}
+	}
+	out.Redraw.Life = price(s.sum(func(r *PlannedSeries) *big.Rat { _, life := r.Redraw(s.At); return life }))
+	return out, err
+}
