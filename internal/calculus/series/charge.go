@@ -14,8 +14,6 @@ type Units struct {
 	Apart int
 	// Revised says that a slice may have other rows in a later run than in an earlier one.
 	Revised bool
-	// Move says that a neighbour's unit may have other periods than the unit that it replaces.
-	Move bool
 }
 
 // mostSets is how many sets of periods are tried one by one.
@@ -29,21 +27,16 @@ const mostSets = 50_000
 // measures, and Δ bounds the L2 norm by which one unit changes the vector of one period.
 // Under u.AtMost periods for each unit, u.Apart apart, the outputs of all runs together cost
 // at most ρ, also where what happens in a period depends on the outputs of earlier ones. A
-// slice has the same rows in every run, except with u.Revised. A unit keeps its set of
-// periods in a neighbour or is absent there, except with u.Move.
+// slice has the same rows in every run, except with u.Revised. A unit that is in other
+// periods in a neighbour counts as one that is in the periods of both.
 //
 // Proof: series.proof.md. // P31
 func (m Matrix) Charge(u Units) int64 { return charge(m.rows, m.Periods(), u) }
 
 // charge returns the charge of a matrix with n columns and any rows.
 func charge(rows [][]int64, n int, u Units) int64 {
-	g := gram(rows, n, u.Revised)
 	k, apart := u.within(n)
-	c := worst(g, k, apart)
-	if u.Move {
-		c = min(4*c, worst(g, min(2*k, n), 1))
-	}
-	return c
+	return worst(gram(rows, n, u.Revised), k, apart)
 }
 
 // Column returns what Charge returns for a unit that has rows in period s only: what the
@@ -51,8 +44,8 @@ func charge(rows [][]int64, n int, u Units) int64 {
 //
 // # Contract
 //
-// As for Charge, for a unit whose only period is s, also with revised rows. Where the unit's
-// period may move, period s and another one change. Proof: series.proof.md. // P31
+// As for Charge, for a unit whose only period is s, also with revised rows.
+// Proof: series.proof.md. // P31
 func (m Matrix) Column(s int) (c int64) {
 	for t := s; t < len(m.rows); t++ {
 		c += m.rows[t][s] * m.rows[t][s]

@@ -27,7 +27,7 @@ func TestCounterexamplesOfTheRule(t *testing.T) {
 		t.Errorf("a late row: %d for one period, %d for two", one, two)
 	}
 	m = Independent(3)
-	if stays, moves := m.Charge(Units{AtMost: 1}), m.Charge(Units{AtMost: 1, Move: true}); stays != 1 || moves != 2 {
+	if stays, moves := m.Charge(Units{AtMost: 1}), m.Charge(Units{AtMost: 2}); stays != 1 || moves != 2 {
 		t.Errorf("a unit that moves: %d, and %d if it stays", moves, stays)
 	}
 	m = matrix(t, []int64{1}, []int64{1, 1})
@@ -114,7 +114,7 @@ func TestChargeIsTheWorstSet(t *testing.T) {
 	t.Logf("the bound is the truth in %d of %d", exact, bounds)
 }
 
-// A unit that moves costs at least as much as the worst pair of sets.
+// A unit that moves costs no more than one that is in the periods of both sides.
 func TestMovesAreCharged(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 2))
 	for range 100 {
@@ -153,7 +153,7 @@ func TestMovesAreCharged(t *testing.T) {
 				}
 			})
 		})
-		if got := m.Charge(Units{AtMost: k, Apart: apart, Move: true}); got < truth {
+		if got := m.Charge(Units{AtMost: 2 * k}); got < truth {
 			t.Fatalf("%v, %d periods, %d apart: %d, truth %d", m, k, apart, got, truth)
 		}
 	}
@@ -174,7 +174,7 @@ func TestMatricesAreChecked(t *testing.T) {
 		}
 	}
 	largest := matrix(t, []int64{1 << 29}, []int64{1 << 28, 1 << 29})
-	if c := largest.Charge(Units{AtMost: 2, Move: true}); c <= 1<<58 {
+	if c := largest.Charge(Units{AtMost: 2}); c <= 1<<58 {
 		t.Errorf("the largest charge overflows: %d", c)
 	}
 }

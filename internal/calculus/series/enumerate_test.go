@@ -225,8 +225,8 @@ func TestChargeHoldsAgainstEveryAdversary(t *testing.T) {
 			{"a life", frozen(3), Units{AtMost: 3}, false},
 			{"one period, revised", revised(1), Units{AtMost: 1, Revised: true}, true},
 			{"two periods, revised", revised(2), Units{AtMost: 2, Revised: true}, true},
-			{"one period that moves", moving(1), Units{AtMost: 1, Move: true}, false},
-			{"two periods that move", moving(2), Units{AtMost: 2, Move: true}, false},
+			{"one period that moves", moving(1), Units{AtMost: 2}, false},
+			{"two periods that move", moving(2), Units{AtMost: 4}, false},
 			// These caps bring a unit into every period over all runs, and the charge says so.
 			{"a cap that looks ahead", lookingAhead, Units{AtMost: 3, Revised: true}, false},
 			{"a cap and late rows", late, Units{AtMost: 3, Revised: true}, false},

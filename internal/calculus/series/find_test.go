@@ -281,7 +281,7 @@ func TestPlansSayWhatIsSo(t *testing.T) {
 	taken := map[string]int{}
 	for range 60 {
 		n := 2 + r.IntN(14)
-		q := Question{Periods: n, Goal: RMS + Goal(r.IntN(2)), Units: Units{AtMost: 1 + r.IntN(n), Apart: 1 + r.IntN(4), Revised: r.IntN(2) == 0, Move: r.IntN(3) == 0}}
+		q := Question{Periods: n, Goal: RMS + Goal(r.IntN(2)), Units: Units{AtMost: 1 + r.IntN(n), Apart: 1 + r.IntN(4), Revised: r.IntN(2) == 0}}
 		for range 1 + r.IntN(2*n) {
 			row := Row{Weight: 0.5 + r.Float64()}
 			for p := range n {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// mostSquares bounds the sum of the squares of the rows' absolute sums. Every number that a
-// charge adds up is at most four times as large, so int64 holds all of them exactly.
+// mostSquares bounds the sum of the squares of the rows' absolute sums. No number that a
+// charge adds up is larger, so int64 holds all of them exactly.
 const mostSquares = 1 << 60
 
 // A Matrix says what each run of a series measures: run t adds up At(t, s) times the figure
