@@ -10,8 +10,8 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// language is the whole job language: one declaration for every key.
-func language() kind[Job] { return object(keysOfJob()...) }
+// language returns the whole job language: one declaration for every key. It is made once, and nobody changes it.
+var language = sync.OnceValue(func() kind[Job] { return object(keysOfJob()...) })
 
 func keysOfJob() []field[Job] {
 	return []field[Job]{

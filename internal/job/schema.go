@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"gopkg.in/yaml.v3"
 )
@@ -11,7 +12,7 @@ import (
 // Schema is the JSON Schema (2020-12) of the job language, for editors. It says
 // what one key may hold; what keys say about each other only Check knows.
 func Schema() ([]byte, error) {
-	root := language().schema
+	root := maps.Clone(language().schema)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["$id"] = "https://github.com/dprelease/dprelease/specs/job-v1.schema.json"
 	root["$defs"] = schema{"variable": schema{"type": "string", "pattern": reference.String(), "description": "A variable that the job declares under variables"}}
@@ -71,7 +72,7 @@ func (d decl) property() schema {
 }
 
 // written is a default or an example as a job would have it. It is read when a schema
-// is printed: the declarations are made for every job that is read.
+// is printed, which most processes never do.
 type written string
 
 // MarshalJSON is the value that it stands for.
