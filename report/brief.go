@@ -8,6 +8,7 @@ type Brief struct {
 	Grade   string // poor, fair or good
 	Label   string // the verdict in a few words
 	Noise   string // of a plan: the noise in 95 of 100 cases, "" where it is not known
+	Alone   bool   // says that drawing the sample adds to the noise, nobody knows yet how much
 	Values  string // the first released values, rounded to what the noise leaves meaningful
 }
 
@@ -22,6 +23,13 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 		for _, x := range e.Expected {
 			if b.Noise == "" && x.Half95 > 0 {
 				b.Noise = "±\u202f" + plain(x.Half95, 3)
+				switch s := x.Sampling; {
+				case s == nil || s.BoundSD != nil && *s.BoundSD == 0:
+				case s.Assumed != nil:
+					b.Noise += " alone, ±\u202f" + plain(s.Assumed.half(), 3) + " with the draw as assumed"
+				default:
+					b.Noise, b.Alone = b.Noise+" alone", true
+				}
 			}
 		}
 		v := one.verdict(r, i)

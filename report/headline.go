@@ -50,7 +50,7 @@ func alike(all []verdictView) []verdictGroup {
 
 // Chance says a guarantee as the chance of an attacker, without a full stop.
 func Chance(g Guarantee, d Dataset) string {
-	return g.attacker().Chance("en", g.Relation, d.One())
+	return g.attacker().Chance("en", g.Relation, d.One(), d.Place())
 }
 
 // headline fills what stands on the first screen.
@@ -65,7 +65,7 @@ func (v *view) headline(p *Page, r *Report) {
 	}
 	v.Lede = lede(w, r)
 	a := r.Guarantee.attacker()
-	v.Chance, v.ChanceBefore = sentence(a.Chance(w.language, r.Guarantee.Relation, w.one(r.Dataset))), w.t("chance.before")
+	v.Chance, v.ChanceBefore = sentence(a.Chance(w.language, r.Guarantee.Relation, w.one(r.Dataset), r.Dataset.Place())), w.t("chance.before")
 	v.Meter = meter(w, a.Guess)
 	for _, c := range cautions(w, r.Guarantee, r.Dataset) {
 		v.Cautions = append(v.Cautions, sentence(c))

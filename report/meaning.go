@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -71,13 +72,25 @@ func (d Dataset) withoutUnit() string {
 	return ""
 }
 
+// Place returns what a unit is in or not, under add-remove: neighbours are two tables, or two of what
+// the table was drawn from.
+func (d Dataset) Place() verdict.Place {
+	switch {
+	case d.Panel != nil && d.Panel.Collected:
+		return verdict.InPanel
+	case d.Collected != "":
+		return verdict.InPopulation
+	}
+	return verdict.InTable
+}
+
 // Meaning says a guarantee in one sentence, without its full stop: what may change,
 // and that the probability of any set of results is then at most e^ε times what it
 // was, plus δ.
 func Meaning(g Guarantee, d Dataset) string { return meaning(wordsIn("en"), g, d) }
 
 func meaning(w words, g Guarantee, d Dataset) string {
-	change := w.t("meaning.presence", w.one(d))
+	change := w.t("meaning.presence", w.one(d), d.Place().In(w.language))
 	if g.Relation == privacy.ReplaceOne {
 		plural, keeps := "", ""
 		if d.UnitRows != "" {

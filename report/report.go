@@ -90,6 +90,8 @@ type Dataset struct {
 	Snapshot   string `json:"snapshot,omitempty"`
 	Population int64  `json:"population,omitempty"`
 	Collected  string `json:"collected,omitempty"`
+	// Panel says which wave of a panel the table is, or gives; nil where there is no panel.
+	Panel *Panel `json:"panel,omitempty"`
 	// CollectedRate is the share of the population that was collected.
 	CollectedRate float64 `json:"collected_rate,omitempty"`
 	// PublicColumns are the columns that a neighbour keeps: key columns of frames, and
@@ -127,6 +129,14 @@ type Periods struct {
 	AtMost int    `json:"at_most"`
 	Rho    string `json:"rho"`
 	Life   string `json:"life"`
+}
+
+// Panel says which wave of a panel a job is about. Collected says that somebody else drew the panel
+// and the table is the wave; else the program draws the wave from the table.
+type Panel struct {
+	Wave      int64 `json:"wave"`
+	Waves     int64 `json:"waves"`
+	Collected bool  `json:"collected,omitempty"`
 }
 
 // Guarantee is one charged guarantee and how it was found.

@@ -140,7 +140,7 @@ func relationWords(w words, d Dataset) string {
 	if d.Relation == privacy.ReplaceOne {
 		return w.t("relation.values", w.many(d), w.one(d))
 	}
-	return w.t("relation.presence", w.many(d), w.one(d))
+	return w.t("relation.presence", w.many(d), w.one(d), d.Place().In(w.language))
 }
 
 func point(epsilon, delta float64, number func(float64) string) string {

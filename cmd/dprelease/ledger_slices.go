@@ -93,7 +93,7 @@ func (a *shownAccount) writeMeaning(w io.Writer, where string, cost privacy.Cost
 	default:
 		attacker = verdict.OfDivergences(verdict.AtOrders(a.account.Orders, spent))
 	}
-	text := attacker.Chance("en", a.account.Relation, a.Unit)
+	text := attacker.Chance("en", a.account.Relation, a.Unit, verdict.InTable)
 	if weak := attacker.Caution("en", a.Unit); weak != "" {
 		text += "; " + weak
 	}

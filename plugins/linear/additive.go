@@ -16,7 +16,7 @@ type Additive struct {
 	interval *Interval
 	// zeroOne says that a row adds 1 or nothing, so the sum is also the sum of the squares.
 	zeroOne  bool
-	positive bool           // no row adds less than 0
+	positive bool           // no row adds less than 0, so no sum lies below 0
 	square   int64          // the step in which squares are counted; 0: there are no squares
 	top      int64          // the largest square, in these steps
 	strata   int            // the number of sums by stratum, each in steps of stratumStep
@@ -83,7 +83,7 @@ func (a *Additive) byCluster(least, most int64, cells Cells, req sdk.PlanRequest
 	if a.square = 2 * (2*t.most - m); m == 1 { // a half is rounded up to one
 		a.square /= 2
 	}
-	t.divide, t.bound, a.clusters, a.positive = a.square, float64(m)/w.Most, t, false
+	t.divide, t.bound, a.clusters = a.square, float64(m)/w.Most, t
 	a.Values = append(a.Values, column)
 	a.Reach, a.Add, a.Done = Squares(least, most, t.most, a.square), a.withTotals, func(sums []int64) {
 		for c := range cells.N {
@@ -225,11 +225,14 @@ func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, 
 		low, high = a.score(x, n)
 	} else {
 		rows := a.interval.Rows
-		if a.square > 0 && a.positive { // the effective number of rows
+		if a.square > 0 && a.positive && a.clusters == nil { // the effective number of rows
 			most := step * step * float64(a.square) * a.factor * math.Max(float64(sums[1]), 1)
 			rows = math.Max(2, x*x/most)
 		}
 		low, high = a.interval.around(x, a.spread(sums, n), n, step, rows)
+		if a.positive {
+			low, high = math.Max(low, math.Min(0, x)), math.Max(high, 0)
+		}
 	}
 	return offset + scale*low, offset + scale*high
 }

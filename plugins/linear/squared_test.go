@@ -247,3 +247,38 @@ func TestUnsure(t *testing.T) {
 		}
 	}
 }
+
+// The interval of a total of numbers that are not negative begins at 0, or at the noisy total where
+// that is negative, and still holds every total that it held before. One of numbers of any sign is
+// left alone.
+func TestTotalsAreNotNegative(t *testing.T) {
+	for _, clustered := range []bool{false, true} {
+		req, iv := staged(4, sdk.Column{Name: "x", Type: sdk.Number, Upper: 10})
+		if !clustered {
+			iv.Clusters = nil
+		}
+		n := Noise{SD: 20, Event: privacy.DiscreteLaplace{Scale: 14}}
+		interval := func(low float64, sums ...int64) (float64, float64) {
+			x := req.Public.Columns[0]
+			x.Lower = low
+			a, err := NewAdditive(NewLattice(0, 1, 1, 2), low, 10, &x, Cells{N: 1}, req, iv, Laplace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a.Interval(sums, n, 0, 1)
+		}
+		for _, x := range []int64{-90, -5, 0, 5, 900} {
+			free, top := interval(-10, x, 10)
+			low, high := interval(0, x, 10)
+			if free >= 0 && x < 900 {
+				t.Errorf("%d: the free interval begins at %g", x, free)
+			}
+			if want := math.Min(0, float64(x)); low < want || high < 0 || low > float64(x) || high < float64(x) {
+				t.Errorf("%d: [%g, %g]", x, low, high)
+			}
+			if x > -90 && (low > math.Max(free, 0) || high < top*0.5) {
+				t.Errorf("%d: [%g, %g] of [%g, %g]", x, low, high, free, top)
+			}
+		}
+	}
+}

@@ -63,7 +63,7 @@ func (a *answer) sentence(b *strings.Builder) {
 func (a *answer) meaning(b *strings.Builder) {
 	charged := privacy.Point{Epsilon: float64(a.Epsilon), Delta: float64(a.Delta)}
 	attacker := verdict.Of(a.event, a.Relation, charged, 0)
-	fmt.Fprintf(b, "meaning     %s\n", attacker.Chance("en", a.Relation, "record"))
+	fmt.Fprintf(b, "meaning     %s\n", attacker.Chance("en", a.Relation, "record", verdict.InTable))
 	if weak := attacker.Caution("en", "record"); weak != "" {
 		fmt.Fprintf(b, "caution     %s\n", weak)
 	}

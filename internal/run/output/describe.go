@@ -42,6 +42,9 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	if c := j.Dataset.Collected; c != nil {
 		facts := p.Collection().Facts()
 		r.Dataset.Collected, r.Dataset.CollectedRate = collectedWords(c, facts), facts.Rate
+		if c.Method == job.Rotation {
+			r.Dataset.Panel = &report.Panel{Wave: c.Wave, Waves: c.Waves, Collected: true}
+		}
 	}
 	r.Spend = describeSpend(p)
 	for _, d := range p.Draws {
@@ -136,6 +139,9 @@ func describeDraw(p *plan.Priced, d *plan.PricedDraw) (report.Draw, error) {
 			entry.Verdict = verdict(eff)
 		}
 		entry.SampleArrival = d.Arrival
+		if wave {
+			entry.Design = s.Kind()
+		}
 	}
 	return entry, nil
 }

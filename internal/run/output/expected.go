@@ -71,6 +71,9 @@ func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sam
 		bound, err := deviation(j, d, l, nil)
 		if q := d.Facts().Rate; errors.Is(err, samplers.ErrSecretSize) && d.Kind() == "poisson" {
 			// Σz² is at most the number of rows that count, times the largest square.
+			if q == 1 {
+				return &report.Sampling{BoundSD: &zero}, nil
+			}
 			per := math.Abs(l.Scale) * math.Sqrt(q*(1-q)) * math.Max(math.Abs(l.Low), math.Abs(l.High))
 			return nil, fmt.Errorf("its standard deviation is at most %.4g·√n, where n, the number of rows that count towards the value, is secret", per)
 		}

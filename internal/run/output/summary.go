@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -43,7 +44,7 @@ func (o *Summary) WriteText(w io.Writer) error {
 	writeBriefs(b, report.Briefs(&o.Report, ValuesOf(o.Results)), shownReleases)
 	writeLimits(b, 0, &o.Report)
 	writeShares(b, &o.Report)
-	Line(b, 0, "charged for everything", charge(o.Report.Guarantee))
+	writeCharged(b, &o.Report)
 	Line(b, 0, "meaning", report.Chance(o.Report.Guarantee, o.Report.Dataset))
 	if weak := report.Caution(o.Report.Guarantee, o.Report.Dataset); weak != "" {
 		Line(b, 0, "caution", weak)
@@ -67,6 +68,18 @@ func (o *Summary) WriteText(w io.Writer) error {
 	writeUnconfined(b, &o.Report)
 	Line(b, 0, "report", address.In(o.Dir, pageFile)+" (-v prints the details)")
 	return b.Flush()
+}
+
+// writeCharged prints what everything costs, and who paid for a panel.
+func writeCharged(b *bufio.Writer, r *report.Report) {
+	label := "charged for everything"
+	if p := r.Dataset.Panel; p != nil {
+		label = "charged for all waves"
+		if r.Budget != nil && !slices.ContainsFunc(r.Budget.Amounts, func(a report.Amount) bool { return a.Cost != "0" }) {
+			label = "paid by the first wave"
+		}
+	}
+	Line(b, 0, label, charge(r.Guarantee))
 }
 
 // writeUnconfined names the plugins of third parties that nothing confined.
@@ -125,7 +138,7 @@ func (o *Summary) WriteDetail(w io.Writer) error {
 			fmt.Fprintln(b)
 		}
 	}
-	Line(b, 0, "charged for everything", charge(o.Report.Guarantee))
+	writeCharged(b, &o.Report)
 	writeMeaning(b, 0, &o.Report)
 	if o.Late != "" {
 		Line(b, 0, "late", o.Late)

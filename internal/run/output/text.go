@@ -28,7 +28,7 @@ func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 	for _, one := range report.Briefs(r, nil) {
 		byName[one.Release] = one
 	}
-	unknown := false
+	unknown, alone := false, false
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\n  release\tfrom\tmechanism\tcharged on the population\tnoise (95 of 100)\tverdict")
 	for _, e := range r.Releases {
@@ -37,6 +37,7 @@ func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 		if noise == "" {
 			noise, unknown = "–", true
 		}
+		alone = alone || one.Alone
 		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\n", signs[one.Grade], e.Name, e.From, e.Mechanism.Name,
 			pointText(privacy.Point{Epsilon: e.Guarantee.Epsilon, Delta: e.Guarantee.Delta}, report.Spent), noise, one.Label)
 	}
@@ -45,6 +46,9 @@ func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 	}
 	if unknown {
 		fmt.Fprintln(b, "  – depends on the data, such as on the number of rows in a group. Say in the job what you publicly assume of a column\n    (dataset.columns.NAME.assume: {mean: …, sd: …}), and plan --sweep or --solve simulates the error")
+	}
+	if alone {
+		fmt.Fprintln(b, "  alone: drawing the sample moves the value too. How much depends on the data, and may be far more than the noise: with interval: 95 the\n    release says it. What the job assumes of a column (assume) says it here, and -v says the worst case where the numbers of rows are public")
 	}
 	for _, e := range r.Releases {
 		if e.Keys != nil && e.Keys.From == "" {

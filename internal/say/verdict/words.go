@@ -9,29 +9,47 @@ import (
 )
 
 // phrases are the words of a verdict in one language, one for each of the report's.
-type phrases struct{ presence, values, times, unlimited, weak, veryWeak string }
+type phrases struct {
+	presence, values, times, unlimited, weak, veryWeak string
+	in                                                 map[Place]string
+}
+
+// Place is what a unit is in or not, under add-remove.
+type Place string
+
+// The places: the table, the population that it was drawn from, the panel of which it is a wave.
+const (
+	InTable      Place = "table"
+	InPopulation Place = "population"
+	InPanel      Place = "panel"
+)
+
+// In writes a place in a language: "in the table".
+func (p Place) In(language string) string { return languages[language].in[p] }
 
 var languages = map[string]phrases{
 	"en": {
-		presence:  "somebody guesses whether any one %s is in the table, and is right one time in two; after reading everything that is released, this guess is right %s",
+		presence:  "somebody guesses whether any one %s is %s, and is right one time in two; after reading everything that is released, this guess is right %s",
 		values:    "somebody guesses which of two records any one %s has, and is right one time in two; after reading everything that is released, this guess is right %s",
 		times:     "at most %s times in 100",
 		unlimited: "every time, as far as the guarantee goes",
 		weak:      "this is a weak guarantee: it does not rule out that somebody who knows every other %s, and accepts one false alarm in twenty, is right about this one in %s of cases",
+		in:        map[Place]string{InTable: "in the table", InPopulation: "in the population", InPanel: "in the panel"},
 		veryWeak:  "this is a very weak guarantee: it does not rule out that somebody who knows every other %s, and accepts one false alarm in twenty, is right about this one in %s of cases",
 	},
 	"de": {
-		presence:  "Wer rät, ob ein bestimmter Eintrag (%s) in der Tabelle steht, und dabei sonst jedes zweite Mal recht hätte, hat mit allem, was veröffentlicht ist, %s recht",
+		presence:  "Wer rät, ob ein bestimmter Eintrag (%s) %s steht, und dabei sonst jedes zweite Mal recht hätte, hat mit allem, was veröffentlicht ist, %s recht",
 		values:    "Wer rät, welche von zwei Angaben zu einem bestimmten Eintrag (%s) stimmt, und dabei sonst jedes zweite Mal recht hätte, hat mit allem, was veröffentlicht ist, %s recht",
 		times:     "höchstens %s von 100 Mal",
 		unlimited: "womöglich jedes Mal",
 		weak:      "Diese Garantie ist schwach: Sie schließt nicht aus, dass jemand, der alle anderen Einträge (%s) kennt und in einem von zwanzig Fällen falschen Alarm hinnimmt, über diesen einen in %s der Fälle recht hat",
+		in:        map[Place]string{InTable: "in der Tabelle", InPopulation: "in der Grundgesamtheit", InPanel: "im Panel"},
 		veryWeak:  "Diese Garantie ist sehr schwach: Sie schließt nicht aus, dass jemand, der alle anderen Einträge (%s) kennt und in einem von zwanzig Fällen falschen Alarm hinnimmt, über diesen einen in %s der Fälle recht hat",
 	},
 }
 
 // Chance states the guarantee as the chance of a guess about one unit, without a full stop.
-func (a Attacker) Chance(language string, rel privacy.Relation, unit string) string {
+func (a Attacker) Chance(language string, rel privacy.Relation, unit string, where Place) string {
 	p, often := languages[language], languages[language].unlimited
 	if hundred := InHundred(a.Guess); hundred != "100" {
 		often = fmt.Sprintf(p.times, hundred)
@@ -39,7 +57,7 @@ func (a Attacker) Chance(language string, rel privacy.Relation, unit string) str
 	if rel == privacy.ReplaceOne {
 		return fmt.Sprintf(p.values, unit, often)
 	}
-	return fmt.Sprintf(p.presence, unit, often)
+	return fmt.Sprintf(p.presence, unit, where.In(language), often)
 }
 
 // Caution says plainly that a guarantee is weak, and "" where it is not. Weak is one under which
