@@ -66,8 +66,8 @@ func (t *OpenedTable) Periods(ctx context.Context, column string, periods []stri
 	return out, err
 }
 
-// Reads lists the periods that a step reads again, itself among them: those with a factor in some release.
-func Reads(p *plan.Planned, step int) (out []int) {
+// Adds lists the periods that a step adds up, itself among them: those with a factor in some release.
+func Adds(p *plan.Planned, step int) (out []int) {
 	for s := range step + 1 {
 		if slices.ContainsFunc(p.Releases(), func(r *plan.PlannedRelease) bool { return r.Series.Matrix.Run(step)[s] != 0 }) {
 			out = append(out, s)
@@ -76,19 +76,19 @@ func Reads(p *plan.Planned, step int) (out []int) {
 	return out
 }
 
-// Measure carries out one step of a series. slices are views of its table by period, as far as the step reads them.
+// Measure makes one step of a series from the sums of its slices, as far as the step adds them up. It reads no table.
 //
 // # Contract
 //
 // For each noise call it returns Σ_s C_ts·x_s, in whole numbers of any size, with one fresh draw of discrete
 // Gaussian noise on each coordinate. x_s are the sums that the mechanism makes of slice s by itself. Nothing else
 // that depends on rows leaves it, and the noise is forgotten. Proof: series.proof.md. // P31
-func Measure(ctx context.Context, p *plan.Planned, set *Mechanisms, step int, slices map[int]*OpenedTable) (*Measurement, error) {
+func Measure(p *plan.Planned, step int, sums map[int]*SliceSums) (*Measurement, error) {
 	src, err := noise.NewSource()
 	if err != nil {
 		return nil, errNoRandomness
 	}
-	noisy, err := weighed(ctx, p, step, slices, set.sums)
+	noisy, err := weighed(p, step, sums)
 	if err != nil {
 		return nil, err
 	}
@@ -105,15 +105,14 @@ func Measure(ctx context.Context, p *plan.Planned, set *Mechanisms, step int, sl
 }
 
 // weighed adds up Σ C_ts·x_s for each noise call, without noise.
-func weighed(ctx context.Context, p *plan.Planned, step int, slices map[int]*OpenedTable, sum summer) (map[string][][]*big.Int, error) {
+func weighed(p *plan.Planned, step int, sums map[int]*SliceSums) (map[string][][]*big.Int, error) {
 	out := map[string][][]*big.Int{}
-	for _, s := range Reads(p, step) {
-		sums, err := sliceSums(ctx, p, slices[s], sum)
-		if err != nil {
-			return nil, err
+	for _, s := range Adds(p, step) {
+		if sums[s] == nil {
+			return nil, errMeasured
 		}
 		for _, rel := range p.Releases() {
-			if err := weigh(out, rel, sums[rel.Job.Name], rel.Series.Matrix.Run(step)[s]); err != nil {
+			if err := weigh(out, rel, sums[s].vectors[rel.Job.Name], rel.Series.Matrix.Run(step)[s]); err != nil {
 				return nil, err
 			}
 		}
@@ -133,17 +132,6 @@ func (m *Mechanisms) sums(ctx context.Context, rel *plan.PlannedRelease, feed fu
 	}
 	defer mech.put(process)
 	return process.(*host.Plugin).Sums(ctx, rel.Request(), feed)
-}
-
-// sliceSums has the mechanisms add up one slice, without noise.
-func sliceSums(ctx context.Context, p *plan.Planned, t *OpenedTable, sum summer) (map[string][][][]int64, error) {
-	r := New(p, t, nil, Options{Observe: func(Event) {}})
-	r.part = &part{tally: Tally{Vectors: map[string][][][]int64{}}, sum: sum}
-	unused, err := noise.NewSource()
-	if err == nil {
-		err = r.drawAll(ctx, unused)
-	}
-	return r.part.tally.Vectors, err
 }
 
 var errMeasured = errors.New("the sums of a slice do not fit the plan")

@@ -113,8 +113,16 @@ func (y *yearly) steps(units []life, broken func(map[int]*OpenedTable)) (out []m
 	if broken != nil {
 		broken(of)
 	}
+	sums := map[int]*SliceSums{}
+	for s, v := range of {
+		vectors, err := sliceSums(y.t.Context(), y.plan, v, inProcess(builtin.Mechanisms()))
+		if err != nil {
+			y.t.Fatal(err)
+		}
+		sums[s] = &SliceSums{vectors: vectors}
+	}
 	for step := range threePeriods {
-		m, err := weighed(y.t.Context(), y.plan, step, of, inProcess(builtin.Mechanisms()))
+		m, err := weighed(y.plan, step, sums)
 		if err != nil {
 			y.t.Fatal(err)
 		}

@@ -21,37 +21,81 @@ import (
 // each identifies the columns one by one, to find the same rows in another slice (P26). It leaves out a column that holds
 // one value, and is empty where all columns together could agree by chance (see telling).
 func (o *OpenedTable) SliceContent(ctx context.Context, key table.Key, names []string) (whole table.Fingerprint, each map[string]table.Fingerprint, err error) {
-	names = slices.Sorted(slices.Values(names))
-	columns := make([]table.Column, len(names))
-	for i, name := range names {
-		columns[i], _ = o.column(name)
+	sum := o.newSliceSum(key, names)
+	if err = o.rows.Scan(ctx, table.ScanOptions{Columns: sum.names, Content: o.Content}, sum.add); err != nil {
+		return whole, nil, err
 	}
-	if o.Table.Unordered() {
-		return o.sliceSum(ctx, key, names, columns)
+	return sum.done(o.Rows())
+}
+
+// sliceSum identifies a slice while somebody scans it.
+type sliceSum struct {
+	key     table.Key
+	names   []string // sorted
+	columns []table.Column
+	tells   []*telling
+	ordered []columnSum // of each column; nil for a table whose rows have no order
+	all     *table.RowSum
+	one     []*table.RowSum
+	buf     []byte
+}
+
+// newSliceSum begins to identify a slice by some columns.
+func (o *OpenedTable) newSliceSum(key table.Key, names []string) *sliceSum {
+	s := &sliceSum{key: key, names: slices.Sorted(slices.Values(names))}
+	for _, name := range s.names {
+		c, _ := o.column(name)
+		s.columns = append(s.columns, c)
+		s.tells = append(s.tells, &telling{ordered: !o.Table.Unordered()})
 	}
-	sums := make([]columnSum, len(columns))
-	for i := range sums {
-		sums[i] = columnSum{hash: xxh3.New(), telling: telling{ordered: true}}
-	}
-	err = o.rows.Scan(ctx, table.ScanOptions{Columns: names, Content: o.Content}, func(b table.Batch) error {
-		for i := range sums {
-			sums[i].add(&b.Columns[i], b.Rows)
+	if !o.Table.Unordered() {
+		s.ordered = make([]columnSum, len(s.columns))
+		for i := range s.ordered {
+			s.ordered[i] = columnSum{hash: xxh3.New(), telling: s.tells[i]}
 		}
+		return s
+	}
+	s.all = table.NewRowSum(key, s.columns)
+	for i := range s.columns {
+		s.one = append(s.one, table.NewRowSum(key, s.columns[i:i+1]))
+	}
+	return s
+}
+
+// add takes the next rows of the slice, with its columns.
+func (s *sliceSum) add(b table.Batch) error {
+	for i := range s.ordered {
+		s.ordered[i].add(&b.Columns[i], b.Rows)
+	}
+	if s.ordered != nil {
 		return nil
-	})
+	}
+	s.all.Add(&b)
+	for i := range s.columns {
+		s.one[i].Add(&table.Batch{Rows: b.Rows, Columns: b.Columns[i : i+1]})
+		for row := 0; row < b.Rows && !s.tells[i].enough(); row++ {
+			s.buf = b.Columns[i].Append(s.buf[:0], row)
+			s.tells[i].see(s.buf)
+		}
+	}
+	return nil
+}
+
+// done returns what SliceContent returns, after the last of so many rows.
+func (s *sliceSum) done(rows int64) (whole table.Fingerprint, each map[string]table.Fingerprint, err error) {
+	one := func(i int) (table.Fingerprint, error) { return s.one[i].Fingerprint("slice column") }
+	if s.ordered != nil {
+		whole, err = sliceMark(s.key, "dprelease slice 1\n", rows, s.columns, s.ordered)
+		one = func(i int) (table.Fingerprint, error) {
+			return sliceMark(s.key, "dprelease slice column 1\n", rows, s.columns[i:i+1], s.ordered[i:i+1])
+		}
+	} else {
+		whole, err = s.all.Fingerprint("slice")
+	}
 	if err != nil {
 		return whole, nil, err
 	}
-	tells := make([]*telling, len(sums))
-	for i := range sums {
-		tells[i] = &sums[i].telling
-	}
-	if whole, err = sliceMark(key, "dprelease slice 1\n", o.Rows(), columns, sums); err != nil {
-		return whole, nil, err
-	}
-	each, err = identifying(names, tells, func(i int) (table.Fingerprint, error) {
-		return sliceMark(key, "dprelease slice column 1\n", o.Rows(), columns[i:i+1], sums[i:i+1])
-	})
+	each, err = identifying(s.names, s.tells, one)
 	return whole, each, err
 }
 
@@ -85,40 +129,11 @@ func sliceMark(key table.Key, about string, rows int64, columns []table.Column, 
 	return table.Fingerprint(mac.Sum(nil)), nil
 }
 
-// sliceSum is SliceContent for a table whose rows have no order.
-func (o *OpenedTable) sliceSum(ctx context.Context, key table.Key, names []string, columns []table.Column) (whole table.Fingerprint, each map[string]table.Fingerprint, err error) {
-	all := table.NewRowSum(key, columns)
-	one, tells := make([]*table.RowSum, len(columns)), make([]*telling, len(columns))
-	for i := range columns {
-		one[i], tells[i] = table.NewRowSum(key, columns[i:i+1]), &telling{}
-	}
-	var buf []byte
-	err = o.rows.Scan(ctx, table.ScanOptions{Columns: names}, func(b table.Batch) error {
-		all.Add(&b)
-		for i := range columns {
-			one[i].Add(&table.Batch{Rows: b.Rows, Columns: b.Columns[i : i+1]})
-			for row := 0; row < b.Rows && !tells[i].enough(); row++ {
-				buf = b.Columns[i].Append(buf[:0], row)
-				tells[i].see(buf)
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		whole, err = all.Fingerprint("slice")
-	}
-	if err != nil {
-		return whole, nil, err
-	}
-	each, err = identifying(names, tells, func(i int) (table.Fingerprint, error) { return one[i].Fingerprint("slice column") })
-	return whole, each, err
-}
-
 // columnSum hashes the values of one column, one after another, so that it makes no
 // difference where the blocks of the file end.
 type columnSum struct {
 	hash    *xxh3.Hasher
-	telling telling
+	telling *telling
 	buf     []byte
 }
 

@@ -23,6 +23,14 @@ func (b *Budget) contentText() string {
 // values in its rows, because the files may hold other slices, and gain more. The stored
 // bytes alone tell what two accounts have in common.
 func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
+	return b.identified(ctx, t, func(key table.Key, names []string) (table.Fingerprint, map[string]table.Fingerprint, error) {
+		return t.SliceContent(ctx, key, names)
+	})
+}
+
+// identified is fingerprint where the content of the slice is found by slice, which is OpenedTable.SliceContent or stands
+// for it.
+func (b *Budget) identified(ctx context.Context, t *run.OpenedTable, slice func(table.Key, []string) (table.Fingerprint, map[string]table.Fingerprint, error)) error {
 	if err := t.Load(ctx); err != nil {
 		return err
 	}
@@ -47,7 +55,7 @@ func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
 		}
 	}
 	if b.plan.Job.Dataset.Slice != nil {
-		if f, each, err = t.SliceContent(ctx, key, slices.Collect(maps.Keys(each))); err != nil {
+		if f, each, err = slice(key, slices.Collect(maps.Keys(each))); err != nil {
 			return err
 		}
 		for i, c := range b.columns {

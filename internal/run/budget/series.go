@@ -111,7 +111,8 @@ func (s *Series) InOrder(catchUp bool) error {
 // # Contract
 //
 // Each step is debited before its first random bit and sealed before the next one begins. A slice that a step reads
-// again holds what it held when it was measured, unless the job accepts revisions. Proof: ../series.proof.md. // P31
+// again holds what it held when it was measured, unless the job accepts revisions: what was compared is what was added
+// up. What is wrong with a row is told only after the series was debited. Proof: ../series.proof.md. // P31, P33
 func (s *Series) Measure(ctx context.Context, set *run.Mechanisms, t *run.OpenedTable) error {
 	missing := s.Missing()
 	if len(missing) == 0 {
@@ -124,12 +125,12 @@ func (s *Series) Measure(ctx context.Context, set *run.Mechanisms, t *run.Opened
 	if err != nil {
 		return run.SourceFailure(ctx, s.plan.Job, err)
 	}
-	digests := map[int]string{}
+	sums := map[int]*run.SliceSums{} // each slice is read once, also for several steps
 	for _, at := range missing {
-		if err := s.frozen(ctx, views, digests, at); err != nil {
+		if err := s.read(ctx, set, views, sums, at); err != nil {
 			return err
 		}
-		if err := s.measure(ctx, set, views, digests[at], at); err != nil {
+		if err := s.measure(ctx, views[at], sums, at); err != nil {
 			return err
 		}
 	}
@@ -145,28 +146,43 @@ func (s *Series) names(t *run.OpenedTable) []string {
 	return names
 }
 
-// frozen takes the digests of the slices that a step reads, and refuses one that changed since it was measured. It
-// comes before the debit, and reads what the run reads.
-func (s *Series) frozen(ctx context.Context, views []*run.OpenedTable, digests map[int]string, at int) error {
+// read adds up the slices of a step that were not read yet. It refuses a slice that changed since it was measured.
+func (s *Series) read(ctx context.Context, set *run.Mechanisms, views []*run.OpenedTable, sums map[int]*run.SliceSums, at int) error {
 	key := table.Key(s.Ledger.ContentKey())
-	for _, i := range run.Reads(s.plan.Planned, at) {
-		if digests[i] == "" {
-			f, _, err := views[i].SliceContent(ctx, key, s.names(views[i]))
+	for _, i := range run.Adds(s.plan.Planned, at) {
+		if sums[i] == nil {
+			one, err := run.SumSlice(ctx, s.plan.Planned, set, views[i], key, s.names(views[i]))
 			if err != nil {
 				return run.SourceFailure(ctx, s.plan.Job, err)
 			}
-			digests[i] = hex.EncodeToString(f[:])
+			sums[i] = one
 		}
-		if i < len(s.measured) && digests[i] != s.measured[i].Slice && s.plan.Job.Series[0].Revised != job.RevisedAccept {
+		if i < len(s.measured) && digest(sums[i]) != s.measured[i].Slice && s.plan.Job.Series[0].Revised != job.RevisedAccept {
 			return failure.New(failure.ExitBudget, ledger.CodeRevised, "the slice %s holds other rows, or the same in another order, than when it was measured: a step of a series adds up all slices before it, and its price holds for slices that stay as they are. Put the rows back, end the series and begin a second one, or say revised: accept in a new one; nothing was drawn and nothing debited", s.step.Periods[i])
+		}
+	}
+	if err := failed(s.plan.Planned, sums, at); err != nil && at > 0 { // the series is paid for, and this step loses nothing
+		f := failure.As(run.CodeOf(ctx, err), failure.ExitBug, "INTERNAL", "the slices could not be added up"+failure.SpentOnly).(*failure.Failure)
+		return failure.New(f.Exit, f.Code, "%s; %s was not measured: mend the table and run it again, which costs nothing; a job that says otherwise of its columns is another series", strings.TrimSuffix(f.Message, failure.SpentOnly), s.step.Periods[at])
+	}
+	return nil
+}
+
+// digest is the content of a slice as a measurement holds it.
+func digest(s *run.SliceSums) string { return hex.EncodeToString(s.Whole[:]) }
+
+// failed returns why a slice of a step was not added up.
+func failed(p *plan.Planned, sums map[int]*run.SliceSums, at int) error {
+	for _, i := range run.Adds(p, at) {
+		if sums[i].Failed != nil {
+			return sums[i].Failed
 		}
 	}
 	return nil
 }
 
 // measure makes one step.
-func (s *Series) measure(ctx context.Context, set *run.Mechanisms, views []*run.OpenedTable, digest string, at int) (err error) {
-	t := views[at]
+func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*run.SliceSums, at int) (err error) {
 	one := &Budget{plan: s.plan, options: s.options, Ledger: s.Ledger, key: s.step.Plans[at], columns: columnTags(s.plan, s.Ledger, t)}
 	q, err := request(s.plan, nil)
 	if err != nil {
@@ -180,8 +196,10 @@ func (s *Series) measure(ctx context.Context, set *run.Mechanisms, views []*run.
 	}
 	q.Account.Slice.Is, q.SliceKind = s.step.Periods[at], t.SliceKind(q.Account.Slice.Column)
 	q.Plan, q.Again, q.Lease, q.Content, q.Revise = one.key, s.options.Again, s.options.Lease, ledger.SeriesContent, true
-	// The columns of the slice are known before the debit: the slice is read for its digest anyway.
-	if err := one.fingerprint(ctx, t); err != nil {
+	// The columns of the slice are known before the debit: the slice was read.
+	if err := one.identified(ctx, t, func(table.Key, []string) (table.Fingerprint, map[string]table.Fingerprint, error) {
+		return sums[at].Whole, sums[at].Each, nil
+	}); err != nil {
 		return run.SourceFailure(ctx, s.plan.Job, err)
 	}
 	q.Columns, q.Tables = one.columns, s.tables
@@ -212,18 +230,17 @@ func (s *Series) measure(ctx context.Context, set *run.Mechanisms, views []*run.
 		release()
 		one.End(ctx)
 	}()
-	slicesOf := map[int]*run.OpenedTable{}
-	for _, i := range run.Reads(s.plan.Planned, at) {
-		slicesOf[i] = views[i]
+	var m *run.Measurement
+	if err = failed(s.plan.Planned, sums, at); err == nil {
+		m, err = run.Measure(s.plan.Planned, at, sums)
 	}
-	m, err := run.Measure(leased, s.plan.Planned, set, at, slicesOf)
 	if err != nil {
 		known := run.CodeOf(leased, err)
 		one.Failed(ctx, t, known, false)
 		return known
 	}
 	s.options.Reach("step-drawn")
-	m.Slice = digest
+	m.Slice = digest(sums[at])
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -1,0 +1,95 @@
+package run
+
+import (
+	"context"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/plan"
+)
+
+// SliceSums are what one slice of a series holds, as one scan found it. All of it is private.
+type SliceSums struct {
+	Whole   table.Fingerprint            // identifies the rows that were added up
+	Each    map[string]table.Fingerprint // identifies their columns, as OpenedTable.SliceContent does
+	Failed  error                        // why there are no sums, nil where there are
+	vectors map[string][][][]int64       // by release: for each time that its mechanism is run, for each noise call
+}
+
+// SumSlice has the mechanisms add up one slice, without noise, and identifies the slice by some columns in the same scan.
+//
+// # Contract
+//
+// The digest is that of the rows that were added up. What is wrong with a row, or with a mechanism, is Failed and no
+// error: the caller tells it where it may. An error is one of the table, or that ctx ended. Proof: series.proof.md. // P33
+func SumSlice(ctx context.Context, p *plan.Planned, set *Mechanisms, t *OpenedTable, key table.Key, names []string) (*SliceSums, error) {
+	return sumSlice(ctx, p, t, set.sums, key, names)
+}
+
+func sumSlice(ctx context.Context, p *plan.Planned, t *OpenedTable, sum summer, key table.Key, names []string) (*SliceSums, error) {
+	read := &identified{rowSource: t.rows, slice: t.newSliceSum(key, names)}
+	one := *t
+	one.rows = read
+	out := &SliceSums{}
+	out.vectors, out.Failed = sliceSums(ctx, p, &one, sum)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var err error
+	if read.seen {
+		out.Whole, out.Each, err = read.slice.done(t.Rows())
+	} else {
+		out.Whole, out.Each, err = t.SliceContent(ctx, key, names)
+	}
+	return out, err
+}
+
+// sliceSums has the mechanisms add up the rows of one slice.
+func sliceSums(ctx context.Context, p *plan.Planned, t *OpenedTable, sum summer) (vectors map[string][][][]int64, err error) {
+	r := New(p, t, nil, Options{Observe: func(Event) {}})
+	r.part = &part{tally: Tally{Vectors: map[string][][][]int64{}}, sum: sum}
+	err = guarded(func() error {
+		unused, err := noise.NewSource()
+		if err != nil {
+			return errNoRandomness
+		}
+		return r.drawAll(ctx, unused)
+	})
+	return r.part.tally.Vectors, err
+}
+
+// identified identifies a slice while it is read for something else.
+type identified struct {
+	rowSource
+	slice *sliceSum
+	tried bool // a scan began to identify it
+	seen  bool // and went through all rows
+}
+
+// Scan scans the rows. The first scan that visits all of them, and reads most of the columns anyway, identifies them.
+func (s *identified) Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
+	columns := append([]string(nil), o.Columns...)
+	at := make([]int, len(s.slice.names))
+	for i, name := range s.slice.names {
+		at[i] = appended(&columns, name)
+	}
+	asked, more := len(o.Columns), len(columns)-len(o.Columns)
+	if s.tried || o.Pick != nil || 2*more > len(at) {
+		return s.rowSource.Scan(ctx, o, visit)
+	}
+	s.tried = true
+	own := make([]table.Values, len(at))
+	o.Columns = columns
+	err := s.rowSource.Scan(ctx, o, func(b table.Batch) error {
+		for i, c := range at {
+			own[i] = b.Columns[c]
+		}
+		if err := s.slice.add(table.Batch{Block: b.Block, Picked: b.Picked, Rows: b.Rows, Columns: own}); err != nil {
+			return err
+		}
+		b.Columns = b.Columns[:asked]
+		return visit(b) // which may change the values
+	})
+	s.seen = err == nil
+	return err
+}

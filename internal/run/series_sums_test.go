@@ -1,0 +1,67 @@
+package run
+
+import (
+	"context"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/plugins/builtin"
+)
+
+// counted counts the scans that read columns.
+type counted struct {
+	rowSource
+	scans *int
+}
+
+func (c counted) Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
+	if len(o.Columns) > 0 {
+		*c.scans++
+	}
+	return c.rowSource.Scan(ctx, o, visit)
+}
+
+// A slice is added up and identified in one scan, and the digest is the one that the ledger compares. A row that fits no
+// domain is no error yet, and does not keep the slice from being identified.
+func TestSliceIsReadOnce(t *testing.T) {
+	y := newYearly(t, 1)
+	sums := map[string]*SliceSums{}
+	for name, group := range map[string]string{"good": "a", "bad": "c"} {
+		text := "u,x,g,m\nu1,1,a,2026-01\nu2,2,b,2026-01\nu1,1,a,2026-02\nu3,0," + group + ",2026-01\n"
+		if err := os.WriteFile(y.file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		opened, err := OpenTable(t.Context(), y.plan, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Close()
+		views, err := opened.Periods(t.Context(), "m", threePeriods)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, names := table.Key{1}, y.plan.Known()
+		whole, each, err := views[0].SliceContent(t.Context(), key, names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scans := 0
+		views[0].rows = counted{views[0].rows, &scans}
+		got, err := sumSlice(t.Context(), y.plan, views[0], inProcess(builtin.Mechanisms()), key, names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Whole != whole || !reflect.DeepEqual(got.Each, each) {
+			t.Errorf("%s: the slice is not known again", name)
+		}
+		if (got.Failed != nil) != (name == "bad") || name == "good" && scans != 1 {
+			t.Errorf("%s: %d scans, %v", name, scans, got.Failed)
+		}
+		sums[name] = got
+	}
+	if sums["good"].Whole == sums["bad"].Whole {
+		t.Error("two slices have one digest")
+	}
+}
