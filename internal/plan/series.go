@@ -108,7 +108,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 		if start.Event, err = privacy.Canonical(r.Plan.Event); err != nil {
 			return nil, err
 		}
-		return r.joined(j, spec, start, found)
+		return r.joined(ctx, j, spec, start, found)
 	}
 	at := slices.IndexFunc(d.begun.Releases, func(s SeriesStart) bool { return s.Name == q.Job.Name })
 	if at < 0 {
@@ -126,7 +126,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 	if err != nil || string(event) != string(start.Event) {
 		return nil, fmt.Errorf("%s plans otherwise than when the series began: use the version of dprelease that began it, or begin a second series", q.Job.Mechanism)
 	}
-	return r.joined(j, spec, start, nil)
+	return r.joined(ctx, j, spec, start, nil)
 }
 
 // gaussian is the question with Gaussian noise, which a series needs.
@@ -149,7 +149,7 @@ func (q *Question) gaussian() (*Question, error) {
 func seriesSigma(sigma float64) float64 { return math.Ceil(sigma*(1+1e-9)*1024) / 1024 }
 
 // joined is the release in its series.
-func (r *PlannedRelease) joined(j *job.Job, spec *job.Series, start SeriesStart, found *series.Plan) (*PlannedRelease, error) {
+func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Series, start SeriesStart, found *series.Plan) (*PlannedRelease, error) {
 	m, err := series.NewMatrix(start.Matrix)
 	if err != nil {
 		return nil, err
@@ -175,8 +175,8 @@ func (r *PlannedRelease) joined(j *job.Job, spec *job.Series, start SeriesStart,
 	if s.Most().Cmp(r.Job.Guarantee.Rho) > 0 {
 		return nil, fmt.Errorf("the series costs ρ %s, more than the release asks for", ledger.Up(s.Most()))
 	}
-	if !r.Additive() && slices.ContainsFunc(spec.Publish, func(row job.SeriesRow) bool { return row.Kind == job.Change }) {
-		return nil, fmt.Errorf("%s is no sum, so its noisy sums tell no change: leave change out of publish, or put the release into a series of its own job", r.Job.Mechanism)
+	if err := r.tellsChanges(ctx, spec); err != nil {
+		return nil, err
 	}
 	one := *r
 	one.Series = s

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -88,6 +90,33 @@ func (s *PlannedSeries) Output(own []sdk.Field) []sdk.Field {
 // Additive reports whether the estimates of a release are its sums, each times one constant.
 func (r *PlannedRelease) Additive() bool {
 	return len(r.Plan.Errors) > 0 && !slices.ContainsFunc(r.Plan.Errors, func(e sdk.ExpectedError) bool { return e.Linear == nil })
+}
+
+// Changing are the parameters with which a mechanism tells the change between two periods: its noise calls come for
+// the later period first, and then for the earlier one. Correlation is that of the noise in the sums of the two.
+func (r *PlannedRelease) Changing(correlation float64) (json.RawMessage, error) {
+	var said map[string]json.RawMessage
+	if err := json.Unmarshal(r.Params, &said); err != nil || said["interval"] == nil {
+		return nil, fmt.Errorf("%s tells no change between two periods: leave change out of publish", r.Job.Mechanism)
+	}
+	interval, err := with(said["interval"], "change", map[string]float64{"correlation": correlation})
+	if err != nil {
+		return nil, err
+	}
+	return with(r.Params, "interval", interval)
+}
+
+// tellsChanges returns why a release cannot publish the changes that the job asks for.
+func (r *PlannedRelease) tellsChanges(ctx context.Context, spec *job.Series) error {
+	if r.Additive() || !slices.ContainsFunc(spec.Publish, func(row job.SeriesRow) bool { return row.Kind == job.Change }) {
+		return nil
+	}
+	req := r.at(r.target)
+	var err error
+	if req.Params, err = r.Changing(0); err == nil {
+		_, err = r.Mech.Plan(ctx, req)
+	}
+	return err
 }
 
 // SeriesError is the noise of one kind of published row: the largest of its standard deviations, and what it would be

@@ -178,13 +178,19 @@ func (q *Average) PerValue(n Noise) float64 {
 
 // Estimate is a released value with the standard deviation of its noise. Low and High are the
 // interval for the population's value, if the job asks for one. Count is the noisy number of values,
-// 0 where that is public. Value, SD, Low and High are NaN where the value means nothing.
-type Estimate struct{ Value, SD, Low, High, Count float64 }
+// 0 where that is public, and Above and Below are the sums of a ratio. Value, SD, Low and High are NaN
+// where the value means nothing.
+type Estimate struct {
+	Value, SD, Low, High, Count, Above, Below float64
 
-// Blank takes the value from an estimate and leaves the count.
+	along [2]float64 // see Along
+}
+
+// Blank takes the value from an estimate and leaves the count and the sums.
 func (e Estimate) Blank() Estimate {
 	none := math.NaN()
-	return Estimate{Value: none, SD: none, Low: none, High: none, Count: e.Count}
+	e.Value, e.SD, e.Low, e.High = none, none, none, none
+	return e
 }
 
 // within blanks an estimate with an interval that holds everything between the bounds.
@@ -210,6 +216,10 @@ func (e Estimate) Row(fields []sdk.Field) []float64 {
 			row[i] = e.High
 		case CountField:
 			row[i] = e.Count
+		case AboveField:
+			row[i] = e.Above
+		case BelowField:
+			row[i] = e.Below
 		}
 	}
 	return row
@@ -237,7 +247,7 @@ func (q *Average) Estimate(sums []int64, n Noise) Estimate {
 // centred is c + sum/T. It is not cut off at the bounds, which would bias it.
 func (q *Average) centred(sum int64, n Noise) Estimate {
 	unit := q.lattice.Step / q.Divisor
-	return Estimate{Value: q.lattice.Centre + unit*float64(sum), SD: unit * n.SD}
+	return Estimate{Value: q.lattice.Centre + unit*float64(sum), SD: unit * n.SD}.Along(1, 0)
 }
 
 // besides is c + S/C, S the noisy centred sum and C the noisy number of values, cut off at
@@ -250,6 +260,7 @@ func (q *Average) besides(sum, count int64, n Noise) Estimate {
 		return e.Blank()
 	}
 	e.Value = Clamp(c, q.lattice.Centre+s/values)
+	e = e.Along(step, -(e.Value-q.lattice.Centre)/one)
 	noise := func(mean float64) float64 { return n.SD * math.Hypot(step, (mean-q.lattice.Centre)/one) }
 	e.SD = math.Min(c.Upper-c.Lower, noise(e.Value)/math.Max(1, values))
 	if q.interval == nil {
@@ -270,6 +281,7 @@ func (q *Average) quotient(a, b int64, n Noise) Estimate {
 		return e.Blank()
 	}
 	share := math.Min(math.Max(x/(x+y), 0), 1)
+	e = e.Along(1-share, -share)
 	noise := func(share float64) float64 { return n.SD * math.Hypot(1-share, share) }
 	e.Value = lower + width*share
 	e.SD = math.Min(width, width*noise(share)/math.Max(x+y, float64(q.high)))

@@ -40,8 +40,13 @@ type Form struct {
 	// Row makes row at of a cell from its share of the noisy sums of the one query: a number for
 	// each column of Output.
 	Row func(at int, sums []int64, n Noise) []float64
-	// Finish makes the columns of Output from the noisy sums of all queries, where there is no Row.
+	// Estimate stands in the place of Row for a statistic that can tell how it changed between two
+	// periods. It makes the estimate of a cell from its share of the noisy sums of a query.
+	Estimate func(query int, sums []int64, n Noise) Estimate
+	// Finish makes the columns of Output from the noisy sums of all queries, where there is neither Row nor Estimate.
 	Finish func(sums [][]int64, noises []Noise) []sdk.ResultColumn
+
+	change *Change
 }
 
 // Maker makes the form of a request.
@@ -80,6 +85,15 @@ func form(req sdk.PlanRequest, maker Maker) (*Form, []claim, error) {
 	if f.PerCell == 0 {
 		f.PerCell = 1
 	}
+	if f.change, err = changeOf(req.Params); err != nil {
+		return nil, nil, err
+	}
+	if f.change != nil {
+		if f.Estimate == nil {
+			return nil, nil, errNoChange
+		}
+		f.Queries = append(f.Queries, f.Queries...)
+	}
 	var claims []claim
 	for _, q := range f.Queries {
 		if f.Cells.N > maxNumbers/q.Reach.Parts {
@@ -113,36 +127,37 @@ func (f *Form) Columns() []string {
 
 // Release adds up the vectors of the rows, has the host add the noise, and finishes.
 func Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) (sdk.Result, error) {
-	f, sums, noises, err := noisy(ctx, req, rows, host, maker)
+	f, sums, noises, err := Sums(ctx, req, rows, host, maker)
 	if err != nil {
 		return sdk.Result{}, err
 	}
 	labels := f.Cells.Labels(f.PerCell)
-	if f.Row != nil {
-		return sdk.Result{Columns: append(labels, Results(f.Output, f.rows(sums[0], noises[0]))...)}, nil
+	if f.Finish == nil {
+		return sdk.Result{Columns: append(labels, Results(f.Output, f.rows(sums, noises))...)}, nil
 	}
 	return sdk.Result{Columns: append(labels, f.Finish(sums, noises)...)}, nil
 }
 
 // rows are the rows of all cells.
-func (f *Form) rows(sums []int64, n Noise) iter.Seq[[]float64] {
+func (f *Form) rows(sums [][]int64, noises []Noise) iter.Seq[[]float64] {
 	parts := f.Queries[0].Reach.Parts / f.PerCell
 	return func(yield func([]float64) bool) {
 		for i := range f.Cells.N * f.PerCell {
-			if !yield(f.Row(i%f.PerCell, sums[i*parts:(i+1)*parts], n)) {
+			var row []float64
+			if f.Estimate != nil {
+				row = f.At(0, i, sums, noises).Row(f.Output)
+			} else {
+				row = f.Row(i%f.PerCell, sums[0][i*parts:(i+1)*parts], noises[0])
+			}
+			if !yield(row) {
 				return
 			}
 		}
 	}
 }
 
-// Sums are the noisy sums of the queries of a form, and the noises that were added.
-func Sums(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) ([][]int64, []Noise, error) {
-	_, sums, noises, err := noisy(ctx, req, rows, host, maker)
-	return sums, noises, err
-}
-
-func noisy(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) (*Form, [][]int64, []Noise, error) {
+// Sums returns the form of a request, the noisy sums of its queries, and the noises that were added.
+func Sums(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) (*Form, [][]int64, []Noise, error) {
 	f, claims, err := form(req.PlanRequest(), maker)
 	if err != nil {
 		return nil, nil, nil, err

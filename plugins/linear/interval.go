@@ -40,6 +40,8 @@ type Interval struct {
 	Replacement bool `json:"replacement"`
 	// Clusters says that the squares are those of the totals of clusters.
 	Clusters *Clusters `json:"clusters"`
+	// Change says that the figure is a change between two periods of a series.
+	Change *Change `json:"change"`
 
 	wide []float64 // see width
 }

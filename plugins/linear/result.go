@@ -17,6 +17,12 @@ const (
 // CountField is the column of a noisy number of values, beside an estimate that is divided by it.
 const CountField = "count"
 
+// The columns of the sums of a ratio.
+const (
+	AboveField = "numerator"
+	BelowField = "denominator"
+)
+
 // Counted is the field of that column.
 func Counted() sdk.Field {
 	return sdk.Field{Name: CountField, Type: sdk.Float64, Statistic: sdk.StatisticCount, Doc: "the number of values, with noise; with design weights it estimates the population's"}

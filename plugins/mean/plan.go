@@ -37,11 +37,11 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	sums, noises, err := linear.Sums(ctx, req, rows, host, l.form)
+	f, sums, noises, err := linear.Sums(ctx, req, rows, host, l.form)
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	return l.result(sums, noises), nil
+	return l.result(f, sums, noises), nil
 }
 
 // layout is everything that a release needs to know. It follows from public facts alone,
@@ -90,7 +90,10 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 }
 
 func (l *layout) form(sdk.PlanRequest) (*linear.Form, error) {
-	f := &linear.Form{Cells: l.cells, Noise: l.params.Noise, Errors: l.expected}
+	f := &linear.Form{Cells: l.cells, Noise: l.params.Noise, Errors: l.expected,
+		Estimate: func(query int, sums []int64, n linear.Noise) linear.Estimate {
+			return l.queries[query].Estimate(sums, n)
+		}}
 	for _, q := range l.queries {
 		f.Queries = append(f.Queries, q.Query)
 	}

@@ -30,13 +30,13 @@ func (l *layout) output() []sdk.Field {
 
 // result turns noisy sums into the released table. It is post-processing: it
 // sees nothing but the noisy sums and public constants.
-func (l *layout) result(sums [][]int64, noises []linear.Noise) sdk.Result {
+func (l *layout) result(f *linear.Form, sums [][]int64, noises []linear.Noise) sdk.Result {
 	fields := l.numbers()
 	var column, group []string
 	var rows [][]float64
 	for i, q := range l.queries {
-		for s := range slices.Chunk(sums[i], q.Reach.Parts) {
-			rows, column = append(rows, q.Estimate(s, noises[i]).Row(fields)), append(column, q.Column.Name)
+		for c := range l.cells.N {
+			rows, column = append(rows, f.At(i, c, sums, noises).Row(fields)), append(column, q.Column.Name)
 		}
 		if l.params.By != "" {
 			group = append(group, l.cells.Groups[0].Domain...)

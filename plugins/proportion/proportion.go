@@ -76,7 +76,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 			}
 			return []sdk.ExpectedError{linear.PerRow(req.Public, c.Name, share.PerValue(n[0]), 1)}
 		},
-		Row: func(_ int, sums []int64, n linear.Noise) []float64 { return share.Estimate(sums, n).Row(fields) },
+		Estimate: func(_ int, sums []int64, n linear.Noise) linear.Estimate { return share.Estimate(sums, n) },
 	}, nil
 }
 

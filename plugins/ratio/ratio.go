@@ -41,8 +41,8 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 func output(p params) []sdk.Field {
 	above, below := []string{p.Numerator}, []string{p.Denominator}
 	sums := []sdk.Field{
-		linear.Number("numerator", "the sum above the line, with noise; with design weights it estimates the population's"),
-		linear.Number("denominator", "the sum below the line, with noise; with design weights it estimates the population's"),
+		linear.Number(linear.AboveField, "the sum above the line, with noise; with design weights it estimates the population's"),
+		linear.Number(linear.BelowField, "the sum below the line, with noise; with design weights it estimates the population's"),
 	}
 	sums[0].Of, sums[1].Of = above, below
 	quotient := linear.Of(p.Interval.With(linear.Fields("the ratio of the sums", 0)), above, below)
@@ -104,9 +104,9 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	q.squares(p.Interval)
 	return &linear.Form{
 		Cells: cells, Noise: noise, Output: output(p),
-		Queries: []linear.Query{{Values: q.columns[:], Reach: linear.Box(q.ranges[:q.parts]...), Add: q.add}},
-		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return q.expected(n[0]) },
-		Row:     q.row,
+		Queries:  []linear.Query{{Values: q.columns[:], Reach: linear.Box(q.ranges[:q.parts]...), Add: q.add}},
+		Errors:   func(n []linear.Noise) []sdk.ExpectedError { return q.expected(n[0]) },
+		Estimate: func(_ int, sums []int64, n linear.Noise) linear.Estimate { return q.estimate(sums, n) },
 	}, nil
 }
 
@@ -166,28 +166,25 @@ func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
 	}}
 }
 
-// row divides, unless the noise hides the sum below the line. Where the denominator is positive in
+// estimate divides, unless the noise hides the sum below the line. Where the denominator is positive in
 // every row, the ratio is held to what rows allow.
-func (q *quotient) row(_ int, sums []int64, n linear.Noise) []float64 {
+func (q *quotient) estimate(sums []int64, n linear.Noise) linear.Estimate {
 	low, high := q.bounds()
 	above, below := q.lattices[0].Step*float64(sums[0]), q.lattices[1].Step*float64(sums[1])
 	sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
-	none := math.NaN()
-	row := []float64{none, none, above, below, none, none}
-	if !n.Hides(below, sdBelow) {
-		r := math.Min(math.Max(above/below, low), high)
-		row[0], row[1] = r, math.Min(math.Hypot(sdAbove, r*sdBelow)/below, high-low) // the first-order error of a quotient
+	e := linear.Estimate{Above: above, Below: below}
+	if n.Hides(below, sdBelow) {
+		return e.Blank()
 	}
-	if q.interval == nil {
-		return row[:4]
-	}
-	if r := row[0]; !math.IsNaN(r) {
-		from, to := q.intervalOf(sums, n, r)
-		if row[4], row[5] = from, to; from <= low && to >= high { // everything is possible
-			row[0], row[1], row[4], row[5] = none, none, none, none
+	e.Value = math.Min(math.Max(above/below, low), high)
+	e.SD = math.Min(math.Hypot(sdAbove, e.Value*sdBelow)/below, high-low) // the first-order error of a quotient
+	if q.interval != nil {
+		e.Low, e.High = q.intervalOf(sums, n, e.Value)
+		if e.Low <= low && e.High >= high { // everything is possible
+			return e.Blank()
 		}
 	}
-	return row
+	return e.Along(sdAbove, -e.Value*sdBelow)
 }
 
 // intervalOf is the interval for the ratio in a cell.

@@ -1,0 +1,334 @@
+package run
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dprelease/dprelease/internal/calculus/series"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Figures makes the releases of a series up to a step: public arithmetic on what was measured. It reads and draws
+// nothing.
+func (r *Runner) Figures(ctx context.Context, measured []*Measurement) error {
+	return guarded(func() error {
+		for _, rel := range r.Plan.Releases() {
+			result, err := figures(ctx, rel, r.set, measured)
+			if err != nil {
+				return err
+			}
+			r.keep(rel, result)
+			r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
+		}
+		return nil
+	})
+}
+
+// decoded are the noisy sums of one published row, and how large their noise is: a multiple of that of a run.
+type decoded struct {
+	stretch  job.SeriesStretch
+	sums     [][]float64
+	times    float64
+	estimate series.Estimate
+}
+
+// decode makes the noisy sums of a row from the measurements.
+func decode(m series.Matrix, stretch job.SeriesStretch, noisy [][][]float64) (decoded, error) {
+	e, err := m.Decode(plan.RowOf(stretch, 1))
+	if err != nil {
+		return decoded{}, err
+	}
+	out := decoded{stretch: stretch, times: e.Deviation(1), estimate: e}
+	over := new(big.Rat).SetFrac(big.NewInt(1), e.Over)
+	for k := range noisy[0] {
+		out.sums = append(out.sums, make([]float64, len(noisy[0][k])))
+	}
+	for t, f := range e.Factors {
+		if f.Sign() == 0 {
+			continue
+		}
+		factor, _ := new(big.Rat).Mul(new(big.Rat).SetInt(f), over).Float64()
+		for k, v := range noisy[t] {
+			for i, y := range v {
+				out.sums[k][i] += factor * y
+			}
+		}
+	}
+	return out, nil
+}
+
+// figures is one release, with the rows of each period after those of the one before.
+func figures(ctx context.Context, rel *plan.PlannedRelease, set *Mechanisms, measured []*Measurement) (sdk.Result, error) {
+	var noisy [][][]float64 // by run, call and coordinate
+	for _, m := range measured {
+		var calls [][]float64
+		for _, v := range m.Noisy[rel.Job.Name] {
+			x := make([]float64, len(v))
+			for i, y := range v {
+				x[i], _ = new(big.Float).SetInt(y).Float64()
+			}
+			calls = append(calls, x)
+		}
+		if len(calls) != len(rel.Series.Calls) {
+			return sdk.Result{}, errMeasured
+		}
+		noisy = append(noisy, calls)
+	}
+	mech, err := set.known[rel.Job.Mechanism]()
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	process, err := mech.take(ctx)
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	defer mech.put(process)
+	f := &figurer{rel: rel, from: process.(*host.Plugin)}
+	for k := range noisy[0] {
+		f.lengths = append(f.lengths, len(noisy[0][k]))
+	}
+	if err := f.learn(ctx); err != nil {
+		return sdk.Result{}, err
+	}
+	stretches := rel.Series.Stretches()
+	slices.SortStableFunc(stretches, func(a, b job.SeriesStretch) int { return a.Last - b.Last })
+	for _, s := range stretches {
+		if s.Last >= len(measured) {
+			break
+		}
+		row, err := decode(rel.Series.Matrix, s, noisy)
+		if err == nil && s.Less >= 0 && !rel.Additive() {
+			err = f.addChange(ctx, s, noisy)
+		} else if err == nil {
+			err = f.add(ctx, row)
+		}
+		if err != nil {
+			return sdk.Result{}, err
+		}
+	}
+	return f.result()
+}
+
+// figurer turns noisy sums into the rows of a release.
+type figurer struct {
+	rel     *plan.PlannedRelease
+	from    *host.Plugin
+	lengths []int // of the vectors
+
+	// blank is the mechanism's result where all sums are 0. Where the mechanism is linear in its sums, the estimate
+	// of row i is that of blank and unit times sum i.
+	blank sdk.Result
+	unit  float64
+	rows  []sdk.Result
+}
+
+// estimateOf finds the columns of a mechanism's result that a series renames.
+func estimateOf(r sdk.Result, name string) []float64 {
+	for _, c := range r.Columns {
+		if c.Name == name {
+			return c.Float64
+		}
+	}
+	return nil
+}
+
+// asked is the request for a row whose noise is so many times that of a run; for a change, that of each period.
+func (f *figurer) asked(times ...float64) sdk.ReleaseRequest {
+	req := f.rel.Request()
+	var events []privacy.Event
+	for _, by := range times {
+		for _, c := range f.rel.Series.Calls {
+			c.Sigma *= by
+			events = append(events, c)
+		}
+	}
+	if req.Plan.Event = events[0]; len(events) > 1 {
+		req.Plan.Event = privacy.Compose{Events: events}
+	}
+	return req
+}
+
+// ramp is the size of the sums with which learn asks what one of them adds to an estimate.
+const ramp = 1 << 30
+
+// rampStep tells the sums of two rows apart, far above what the comparison forgives.
+const rampStep = 1 << 10
+
+// learn finds out whether the mechanism's estimates are its sums times a constant.
+func (f *figurer) learn(ctx context.Context) (err error) {
+	zero, some := make([][]int64, len(f.lengths)), make([][]int64, len(f.lengths))
+	for k, n := range f.lengths {
+		zero[k], some[k] = make([]int64, n), make([]int64, n)
+		for i := range some[k] {
+			some[k][i] = ramp + rampStep*int64(i)
+		}
+	}
+	if f.blank, err = f.from.Figures(ctx, f.asked(1), zero); err != nil || len(f.lengths) != 1 || !f.rel.Additive() {
+		return err
+	}
+	up, err := f.from.Figures(ctx, f.asked(1), some)
+	if err != nil {
+		return err
+	}
+	a, b := estimateOf(f.blank, "estimate"), estimateOf(up, "estimate")
+	if len(a) != f.lengths[0] || len(b) != len(a) {
+		return nil
+	}
+	unit := (b[0] - a[0]) / ramp
+	for i := range a {
+		if want := unit * float64(ramp+rampStep*i); !(math.Abs(b[i]-a[i]-want) <= 1e-9*math.Abs(want)) {
+			return nil // the order of the sums is not that of the rows
+		}
+	}
+	f.unit = unit
+	return nil
+}
+
+var half95 = distuv.UnitNormal.Quantile(0.975)
+
+// add makes the rows of one published row.
+func (f *figurer) add(ctx context.Context, d decoded) error {
+	if f.unit == 0 {
+		result, err := f.from.Figures(ctx, f.asked(d.times), d.whole())
+		if err != nil {
+			return err
+		}
+		return f.put(d.stretch, result)
+	}
+	base, noise := estimateOf(f.blank, "estimate"), math.Abs(f.unit*d.times*f.rel.Series.Calls[0].Sigma)
+	var value, sd, low, high []float64
+	for i, x := range d.sums[0] {
+		v := base[i]*float64(periodsOf(d.stretch)) + f.unit*x
+		value, sd = append(value, v), append(sd, noise)
+		low, high = append(low, v-half95*noise), append(high, v+half95*noise)
+	}
+	return f.row(d.stretch, f.blank, value, sd, low, high, nil)
+}
+
+// addChange makes the rows of the change between two periods of a figure that is no sum. The mechanism compares the two:
+// it is told what their noise shares, which is public.
+func (f *figurer) addChange(ctx context.Context, s job.SeriesStretch, noisy [][][]float64) error {
+	m := f.rel.Series.Matrix
+	now, err := decode(m, job.SeriesStretch{First: s.Last, Last: s.Last, Less: -1}, noisy)
+	if err != nil {
+		return err
+	}
+	before, err := decode(m, job.SeriesStretch{First: s.Less, Last: s.Less, Less: -1}, noisy)
+	if err != nil {
+		return err
+	}
+	shared, _ := series.Covariance(now.estimate, before.estimate).Float64()
+	req := f.asked(now.times, before.times)
+	if req.Params, err = f.rel.Changing(math.Max(-1, math.Min(1, shared/now.times/before.times))); err != nil {
+		return err
+	}
+	result, err := f.from.Figures(ctx, req, append(now.whole(), before.whole()...))
+	if err != nil {
+		return err
+	}
+	return f.put(s, result)
+}
+
+// whole are the sums in whole numbers, as a mechanism takes them.
+func (d *decoded) whole() [][]int64 {
+	out := make([][]int64, len(d.sums))
+	for k, v := range d.sums {
+		for _, x := range v {
+			out[k] = append(out[k], int64(math.RoundToEven(math.Max(-0x1p62, math.Min(0x1p62, x)))))
+		}
+	}
+	return out
+}
+
+// put makes the rows of a published row from what the mechanism makes of its sums.
+func (f *figurer) put(s job.SeriesStretch, result sdk.Result) error {
+	value, sd := estimateOf(result, "estimate"), estimateOf(result, "noise_sd")
+	low, high := estimateOf(result, "interval_low"), estimateOf(result, "interval_high")
+	if value == nil || sd == nil {
+		return errMeasured
+	}
+	if f.rel.Additive() || low == nil || high == nil {
+		low, high = make([]float64, len(value)), make([]float64, len(value))
+		for i := range value {
+			low[i], high[i] = value[i]-half95*sd[i], value[i]+half95*sd[i]
+		}
+	}
+	var blank []bool
+	for _, c := range result.Columns {
+		if c.Name == "estimate" {
+			blank = c.Blank
+		}
+	}
+	return f.row(s, result, value, sd, low, high, blank)
+}
+
+// row puts together the columns of a published row.
+func (f *figurer) row(s job.SeriesStretch, result sdk.Result, value, sd, low, high []float64, blank []bool) error {
+	if f.rel.Cells != nil {
+		result = f.rel.Cells.Result(result)
+	}
+	n := len(value)
+	period, kind := make([]string, n), make([]string, n)
+	for i := range n {
+		period[i], kind[i] = s.Label, s.Row.String()
+	}
+	out := sdk.Result{Columns: []sdk.ResultColumn{{Name: plan.PeriodField, String: period}, {Name: plan.KindField, String: kind}}}
+	for _, c := range result.Columns {
+		if slices.ContainsFunc(f.rel.Output(), func(o sdk.Field) bool { return o.Name == c.Name }) {
+			out.Columns = append(out.Columns, c)
+		}
+	}
+	for _, c := range []sdk.ResultColumn{{Name: "value", Float64: value}, {Name: "sd", Float64: sd}, {Name: "low", Float64: low}, {Name: "high", Float64: high}} {
+		c.Blank = blank
+		out.Columns = append(out.Columns, c)
+	}
+	f.rows = append(f.rows, out)
+	return nil
+}
+
+// periodsOf counts how often a row has the constant part of a figure: 0 times for a change.
+func periodsOf(s job.SeriesStretch) int {
+	n := s.Last - s.First + 1
+	if s.Less >= 0 {
+		n--
+	}
+	return n
+}
+
+// result puts the rows below one another.
+func (f *figurer) result() (sdk.Result, error) {
+	var out sdk.Result
+	for at, r := range f.rows {
+		if at == 0 {
+			out.Columns = make([]sdk.ResultColumn, len(r.Columns))
+		}
+		if len(r.Columns) != len(out.Columns) {
+			return out, errMeasured
+		}
+		for i, c := range r.Columns {
+			to := &out.Columns[i]
+			to.Name = c.Name
+			before := max(len(to.Float64), len(to.Int64), len(to.String))
+			n := max(len(c.Float64), len(c.Int64), len(c.String))
+			if c.Blank != nil && to.Blank == nil {
+				to.Blank = make([]bool, before)
+			}
+			if to.Blank != nil {
+				if c.Blank == nil {
+					c.Blank = make([]bool, n)
+				}
+				to.Blank = append(to.Blank, c.Blank...)
+			}
+			to.Float64, to.Int64, to.String = append(to.Float64, c.Float64...), append(to.Int64, c.Int64...), append(to.String, c.String...)
+		}
+	}
+	return out.Blanks(), nil
+}
