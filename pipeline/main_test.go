@@ -12,16 +12,19 @@ import (
 
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/marginals"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/proportion"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
+	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
 	"github.com/dprelease/dprelease/plugins/sgd"
 	sumof "github.com/dprelease/dprelease/plugins/sum"
 )
 
-var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sgd": sgd.Mechanism{}, "randomized-response": randomizedresponse.Mechanism{}, "dying": dying{}, "count": count.Mechanism{}, "sum": sumof.Mechanism{}}
+var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sgd": sgd.Mechanism{}, "randomized-response": randomizedresponse.Mechanism{}, "dying": dying{}, "count": count.Mechanism{}, "sum": sumof.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{}, "marginals": marginals.Mechanism{}}
 
 // The test binary is also the program that runs the built-in mechanisms, as the
 // real one is, and a whole run of a job that can be killed.

@@ -49,7 +49,7 @@ func (f *Form) At(query, cell int, sums [][]int64, noises []Noise) Estimate {
 // sum of one with the noise in the same sum of the other.
 //
 // The interval is made from those of the two quotients, by the method of variance estimates
-// recovery for dependent estimates (Zou 2007; Newcombe 1998): each end lies as far from the difference as
+// recovery for dependent estimates (Zou and Donner 2008; Zou 2007): each end lies as far from the difference as
 // the two nearer ends would if errors were added like those of correlated normal variables. So
 // it is as skew as they are, and within what is possible where they are.
 func (e Estimate) Less(before Estimate, correlation float64) Estimate {

@@ -1,0 +1,164 @@
+package pipeline_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+const changesJob = `version: 1
+job: changes
+dataset:
+  id: shops
+  source: {path: TABLE}
+  relation: add-remove
+  slice: {column: month, is: 2026-06}
+  columns:
+    month: {type: text}
+    size: {domain: [small, large]}
+    sales: {lower: 0, upper: 50}
+    hours: {lower: 1, upper: 10}
+budget: {ledger: "sqlite:LEDGER", limit: {rho: 9}}
+series:
+  s:
+    periods: {from: 2026-01, to: 2026-08}
+    publish: [month, quarter, running, year-to-date, {rolling: 3}, {change: 1}, {change: 3}]
+releases:
+  - {name: mean, series: s, mechanism: mean, params: {column: sales}, by: [size], guarantee: {rho: "0.5"}}
+  - {name: share, series: s, mechanism: proportion, params: {column: sales, to: 20}, by: [size], guarantee: {rho: "0.5"}}
+  - {name: ratio, series: s, mechanism: ratio, params: {numerator: sales, denominator: hours}, by: [size], guarantee: {rho: "0.5"}}
+output: {dir: out, formats: [csv]}
+`
+
+// Means, shares and ratios of each kind of row, changes included, are the true ones with noise of the size that they
+// state, and changes agree with the months that they compare.
+func TestChangesOfQuotients(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 9))
+	text := "month,size,sales,hours\n"
+	type sums struct{ n, few, sales, hours float64 }
+	truth := map[string][6]sums{}
+	for m := range 6 {
+		for range 600 {
+			size := []string{"small", "large"}[r.IntN(2)]
+			sales, hours := float64(r.IntN(40+2*m)), float64(1+r.IntN(9))
+			text += fmt.Sprintf("2026-%02d,%s,%g,%g\n", m+1, size, sales, hours)
+			all := truth[size]
+			all[m].n++
+			all[m].sales += sales
+			all[m].hours += hours
+			if sales < 20 {
+				all[m].few++
+			}
+			truth[size] = all
+		}
+	}
+	table := filepath.Join(t.TempDir(), "shops.csv")
+	if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, changesJob, "TABLE", table, "LEDGER", filepath.Join(t.TempDir(), "l.db"))
+	j, err := pipeline.Load(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options()
+	o.CatchUp = true
+	if _, err := pipeline.Run(background, j, o); err != nil {
+		t.Fatal(err)
+	}
+	held, rows := 0, 0
+	for name, of := range map[string]func(s sums) float64{
+		"mean":  func(s sums) float64 { return s.sales / s.n },
+		"share": func(s sums) float64 { return s.few / s.n },
+		"ratio": func(s sums) float64 { return s.sales / s.hours },
+	} {
+		values := map[string]float64{}
+		seen := map[string]int{}
+		for i, row := range csvRows(t, filepath.Join(filepath.Dir(path), "out", name+".csv")) {
+			kind, period, size := row["kind"], row["period"], row["size"]
+			var x [4]float64
+			for k, c := range []string{"value", "sd", "low", "high"} {
+				if x[k], err = strconv.ParseFloat(row[c], 64); err != nil {
+					t.Fatalf("%s, row %d: %v", name, i, err)
+				}
+			}
+			values[kind+period+size] = x[0]
+			last := 2 // of the first quarter
+			if month, ok := strings.CutPrefix(period, "2026-0"); ok {
+				last, _ = strconv.Atoi(month)
+				last--
+			} else if period == "2026-Q2" {
+				last = 5
+			}
+			all := truth[size]
+			over := func(from, to int) float64 {
+				var s sums
+				for _, m := range all[from : to+1] {
+					s = sums{s.n + m.n, s.few + m.few, s.sales + m.sales, s.hours + m.hours}
+				}
+				return of(s)
+			}
+			want := 0.0
+			switch n, change := strings.CutPrefix(kind, "change-"); {
+			case change:
+				back, _ := strconv.Atoi(n)
+				want = over(last, last) - over(last-back, last-back)
+				before := values[fmt.Sprintf("month2026-%02d%s", last+1-back, size)]
+				if now := values["month"+period+size]; math.Abs(now-before-x[0]) > 1e-9 {
+					t.Errorf("%s: the change in %s is %v, and the months say %v", name, period, x[0], now-before)
+				}
+			case kind == "month":
+				want = over(last, last)
+			case kind == "quarter", kind == "rolling-3":
+				want = over(last-2, last)
+			default:
+				want = over(0, last)
+			}
+			if z := (x[0] - want) / x[1]; math.Abs(z) > 7 || !(x[2] < x[0] && x[0] < x[3]) {
+				t.Errorf("%s, %s of %s, %s: %v, and the true one is %v", name, kind, period, size, x, want)
+			}
+			seen[kind]++
+			if rows++; x[2] <= want && want <= x[3] {
+				held++
+			}
+		}
+		if fmt.Sprint(seen) != "map[change-1:10 change-3:6 month:12 quarter:4 rolling-3:8 running:12 year-to-date:12]" {
+			t.Errorf("%s: %v", name, seen)
+		}
+	}
+	// The noise of 3 releases, 2 groups and 6 months decides: 36 free pairs of sums. If all rows of a pair missed together,
+	// each with a chance of 0.05, more than 14 of 36 would do so in fewer than 2e-9 of all runs.
+	if share := float64(held) / float64(rows); share < 1-14./36 {
+		t.Errorf("%.2f of %d intervals hold", share, rows)
+	}
+}
+
+// csvRows are the rows of a file by the names of its columns.
+func csvRows(t *testing.T, path string) (out []map[string]string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines[1:] {
+		row := map[string]string{}
+		for i, name := range lines[0] {
+			row[name] = l[i]
+		}
+		out = append(out, row)
+	}
+	return out
+}
