@@ -447,11 +447,13 @@ func (a *adder) below(x, y ratios, from int, out ratios) {
 		ys := y.q[first-k-y.lo:][:len(xs)]
 		to := out.q[first+a.off[k]-out.lo:][:len(xs)+1]
 		up, stay := a.up[k], a.stay[k]
+		next := to[1:][:len(xs)]
+		here := to[0]
 		for i, q := range xs {
 			q *= ys[i]
-			to[i] += q * stay
-			to[i+1] += q * up
+			to[i], here = here+q*stay, next[i]+q*up
 		}
+		to[len(xs)] = here
 	}
 	// Farther below, the sum lies in the cell above x. mass and mean are those of y there, the
 	// mean as a share of the cell.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,8 +14,8 @@ import (
 // Curve holds δ at some rising ε: an upper bound on a privacy profile.
 type Curve struct{ Epsilon, Delta []float64 }
 
-// points is how many evaluations the first part of a curve costs, and fewPoints how many where
-// the event is so large that each is slow.
+// The first part of a curve costs points evaluations, and fewPoints where the event is so large
+// that each is slow.
 const (
 	points     = 17
 	fewPoints  = 9
@@ -32,17 +33,38 @@ func pointsFor(size int) int {
 // reachOf is how far past the charged ε the first part of a curve goes.
 const reachOf = 1.25
 
-// Trace evaluates the profile of an event up to right, more finely where it is
-// charged; size is that of the event as JSON, in bytes. It knows nothing but the event: what it draws does not depend on data.
-func Trace(e privacy.Event, rel privacy.Relation, at privacy.Point, right float64, size int) (Curve, bool) {
-	c := Curve{Epsilon: grid(at.Epsilon, right, pointsFor(size))}
+// Profile holds upper bounds on δ(ε) of one event, each evaluated once: a report asks for most of
+// the points that its page draws.
+type Profile struct {
+	event privacy.Event
+	rel   privacy.Relation
+	size  int
+	mu    sync.Mutex
+	known map[point]float64
+}
+
+// point is an ε, and whether only exactMethods were asked.
+type point struct {
+	epsilon float64
+	exact   bool
+}
+
+// NewProfile returns the profile of an event, of which nothing is evaluated yet. size is that of
+// the event as JSON, in bytes.
+func NewProfile(e privacy.Event, rel privacy.Relation, size int) *Profile {
+	return &Profile{event: e, rel: rel, size: size, known: map[point]float64{}}
+}
+
+// Trace evaluates the profile up to right, more finely where it is charged.
+func (p *Profile) Trace(at privacy.Point, right float64) (Curve, bool) {
+	c := Curve{Epsilon: grid(at.Epsilon, right, pointsFor(p.size))}
 	c.Delta = make([]float64, len(c.Epsilon))
-	methods := methodsFor(e, rel, at.Epsilon)
+	exact := p.delta(point{at.Epsilon, true}) < 1
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, eps := range c.Epsilon {
 		all.Go(func() error {
-			c.Delta[i] = deltaAt(e, rel, eps, methods)
+			c.Delta[i] = p.delta(point{eps, exact})
 			return nil
 		})
 	}
@@ -83,21 +105,27 @@ func grid(charged, right float64, n int) []float64 {
 // take longer, so a curve asks for them only where none of these methods has a bound.
 var exactMethods = []string{"basic", "pld", "shuffle", "iterate"}
 
-func methodsFor(e privacy.Event, rel privacy.Relation, eps float64) []string {
-	if deltaAt(e, rel, eps, exactMethods) < 1 {
-		return exactMethods
-	}
-	return nil
-}
-
-// deltaAt returns the smallest δ that any of the methods certifies. Where no method has a
+// delta returns the smallest δ that any of the methods certifies. Where no method has a
 // bound it returns 1, which every mechanism guarantees.
-func deltaAt(e privacy.Event, rel privacy.Relation, eps float64, methods []string) float64 {
-	a, err := privacy.DeltaWith(e, rel, eps, privacy.Options{Quick: true, Methods: methods})
-	if err != nil || !(a.Delta <= 1) {
-		return 1
+func (p *Profile) delta(at point) float64 {
+	p.mu.Lock()
+	d, ok := p.known[at]
+	p.mu.Unlock()
+	if ok {
+		return d
 	}
-	return a.Delta
+	o := privacy.Options{Quick: true}
+	if at.exact {
+		o.Methods = exactMethods
+	}
+	d = 1
+	if a, err := privacy.DeltaWith(p.event, p.rel, at.epsilon, o); err == nil && a.Delta <= 1 {
+		d = a.Delta
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known[at] = d
+	return d
 }
 
 // Detection returns the largest chance with which an attacker detects a unit, if the

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -18,7 +19,7 @@ func TestDetectionOfGaussianNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, ok := Trace(e, privacy.AddRemove, privacy.Point{Epsilon: at.Epsilon, Delta: at.Delta}, 1.25*at.Epsilon, 0)
+	c, ok := NewProfile(e, privacy.AddRemove, 0).Trace(privacy.Point{Epsilon: at.Epsilon, Delta: at.Delta}, 1.25*at.Epsilon)
 	if !ok {
 		t.Fatal("no curve")
 	}
@@ -42,7 +43,7 @@ func TestDetectionOfGaussianNoise(t *testing.T) {
 // in one point.
 func TestDetectionOfRandomizedResponse(t *testing.T) {
 	const eps = 1.1
-	c, ok := Trace(privacy.RandomizedResponse{K: 2, Eps0: eps}, privacy.ReplaceOne, privacy.Point{Epsilon: eps}, 1.25*eps, 0)
+	c, ok := NewProfile(privacy.RandomizedResponse{K: 2, Eps0: eps}, privacy.ReplaceOne, 0).Trace(privacy.Point{Epsilon: eps}, 1.25*eps)
 	if !ok {
 		t.Fatal("no curve")
 	}
@@ -51,5 +52,22 @@ func TestDetectionOfRandomizedResponse(t *testing.T) {
 		if got := c.Detection(alarm); math.Abs(got-exact) > 1e-9 {
 			t.Errorf("false alarm %g: detection %.12g, exactly %.12g", alarm, got, exact)
 		}
+	}
+}
+
+// What the verdict asked for is not evaluated again for the curve, and is what another profile finds.
+func TestEachPointIsEvaluatedOnce(t *testing.T) {
+	e := privacy.Repeat{N: 3, Event: privacy.Laplace{Scale: 4}}
+	charged := privacy.Point{Epsilon: 0.75}
+	p := NewProfile(e, privacy.AddRemove, 0)
+	p.Attacker(charged)
+	asked := len(p.known)
+	again, _ := p.Trace(charged, reachOf*charged.Epsilon)
+	if len(p.known) != asked || asked < points {
+		t.Errorf("%d points for the verdict, %d with the curve", asked, len(p.known))
+	}
+	fresh, _ := NewProfile(e, privacy.AddRemove, 0).Trace(charged, reachOf*charged.Epsilon)
+	if !slices.Equal(again.Delta, fresh.Delta) {
+		t.Errorf("%v, and evaluated anew %v", again.Delta, fresh.Delta)
 	}
 }

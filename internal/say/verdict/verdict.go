@@ -28,15 +28,15 @@ func OfPoint(p privacy.Point) Attacker {
 	return Attacker{Guess: math.Min(guess, 1), Detection: one.Detection(falseAlarm)}
 }
 
-// Of judges a guarantee by the whole profile of its event, which is never above what was
-// charged and often far below it. size is that of the event as JSON, in bytes.
-func Of(e privacy.Event, rel privacy.Relation, charged privacy.Point, size int) Attacker {
+// Attacker judges a guarantee by the whole profile of its event, which is never above what was
+// charged and often far below it.
+func (p *Profile) Attacker(charged privacy.Point) Attacker {
 	all := OfPoint(charged)
 	right := reachOf * charged.Epsilon
 	if !(right > 0) {
 		right = 1
 	}
-	c, ok := Trace(e, rel, charged, right, size)
+	c, ok := p.Trace(charged, right)
 	if !ok {
 		return all
 	}
