@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
@@ -174,6 +175,9 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	}
 	if s.Most().Cmp(r.Job.Guarantee.Rho) > 0 {
 		return nil, fmt.Errorf("the series costs ρ %s, more than the release asks for", ledger.Up(s.Most()))
+	}
+	if slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == "whole" }) {
+		return nil, fmt.Errorf("whole numbers are made for each period by itself, so those of a quarter would not be the sum of its months: leave finish out")
 	}
 	if err := r.tellsChanges(ctx, spec); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ dataset:
   columns:
     m: {type: text}
     x: {lower: -1, upper: 2, missing: drop}
-    g: {domain: [a, b]}
+    g: {domain: [a, b, c]}
 budget: {limit: {rho: "1"}}
 series:
   s:
@@ -54,6 +54,7 @@ releases:
   - {name: x, series: s, mechanism: sum, params: {column: x}, guarantee: {rho: "0.1"}}
   - {name: g, series: s, mechanism: count, by: [g], guarantee: {rho: "0.1"}}
   - {name: m, series: s, mechanism: mean, params: {column: x}, guarantee: {rho: "0.1"}}
+  - {name: t, series: s, mechanism: marginals, params: {columns: [g], hierarchies: [{column: g, levels: [{name: half, map: {a: low, b: low, c: high}}]}]}, guarantee: {rho: "0.1"}}
 output: {dir: out}
 `, y.file, atMost)), job.Options{})
 	if err != nil {
