@@ -27,3 +27,6 @@ bin/lab/fold "$units"
 groups=lab/data/groups-20m.parquet
 [ -e "$groups" ] || (cd lab && node duckdb-groups.mjs make data/groups-20m.parquet)
 bin/lab/tables -groups "$groups"
+joined=lab/data/joined-20m
+[ -e "$joined" ] || (cd lab && node duckdb-joined.mjs make data/joined-20m)
+bin/lab/tables -joined "$joined"

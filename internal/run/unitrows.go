@@ -140,9 +140,9 @@ func (s *side) fold(ctx context.Context, p *plan.Planned) error {
 	if err != nil {
 		return err
 	}
-	spec := units.FoldSpec{Null: s.nulls(), Views: len(conditions), Memory: s.table.memory}
+	spec := units.FoldSpec{Null: s.nulls(), Units: s.population, Views: len(conditions), Memory: s.table.memory}
 	for _, c := range in.wants {
-		f := units.Fold{Column: c.Name, By: string(d.FoldOf(c.Name)), Number: c.Type != job.Category, Domain: c.Domain}
+		f := units.Fold{Column: c.Name, By: s.foldBy(d.FoldOf(c.Name)), Number: c.Type != job.Category, Domain: c.Domain}
 		if f.Number && c.Lower != nil { // a column without bounds has no sum
 			f.Lower, f.Upper = rational.Up(c.Lower), rational.Down(c.Upper)
 		}
@@ -155,11 +155,6 @@ func (s *side) fold(ctx context.Context, p *plan.Planned) error {
 	}
 	defer folder.Close()
 	keys, columns := s.keys(in.sources)
-	if err := keys.all(func(unit table.Values, rows int) error {
-		return folder.Add(unit, nothingOf(&spec, rows), noneOf(len(conditions), rows), rows)
-	}); err != nil {
-		return err
-	}
 	numbers := in.preparers(false)
 	ones := table.Values{Kind: table.Float}
 	err = s.table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: s.table.Content}, func(b table.Batch) error {

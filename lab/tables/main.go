@@ -18,14 +18,15 @@ func main() {
 	bin := flag.String("bin", "bin/dprelease", "the program")
 	runs := flag.Int("runs", 5, "runs of each")
 	groups := flag.String("groups", "", "the table of duckdb-groups.mjs, for the statistics by group")
+	two := flag.String("joined", "", "the folder of duckdb-joined.mjs, for sums over two tables")
 	flag.Parse()
-	if err := run(*bin, *groups, *runs); err != nil {
+	if err := run(*bin, *groups, *two, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin, groups string, runs int) error {
+func run(bin, groups, two string, runs int) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -35,6 +36,9 @@ func run(bin, groups string, runs int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if two != "" {
+		return joined(bin, dir, two, runs)
+	}
 	if groups != "" {
 		return byGroup(bin, dir, groups, runs)
 	}

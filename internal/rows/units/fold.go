@@ -62,7 +62,10 @@ type FoldSpec struct {
 	Columns []Fold
 	// Views is the number of views. View 0 sees every row. Another sees the rows that pass its mask, as a `where` does. All
 	// views have the same units in the same order.
-	Views  int
+	Views int
+	// Units is the number of units where an Index has numbered them: their keys are the numbers below it, and each of them
+	// has a folded row. 0 says that units have keys of their own.
+	Units  int64
 	Memory int64  // the most bytes that units may take; 0 means table.DefaultMemory
 	Dir    string // the folder for units that do not fit; "" is the folder of temporary files
 	_      struct{}
@@ -73,8 +76,9 @@ type FoldSpec struct {
 // # Contract
 //
 // The folded row of a unit is a function of the spec and of the values of that unit's own rows, whatever their order.
-// Every unit that has a row has exactly one folded row in every view, and units are in the order of their first rows. In a
-// view whose mask none of its rows pass, a unit has missing values. Proof: fold.proof.md.
+// Every unit that has a row has exactly one folded row in every view, and units are in the order of their first rows. Where
+// the spec says how many units there are, it is the unit's number. In a view whose mask none of its rows pass, a unit has
+// missing values. Proof: fold.proof.md.
 //
 // Let p be the power of two at or above the declared bounds. A sum rounds each value to the nearest p * 2^-60, limits it to
 // p * 2^30, and adds up exactly; a mean divides that sum by the number of values; both round once. NaN is a missing value.
@@ -84,7 +88,7 @@ type Folder struct {
 	spec    FoldSpec
 	tally   [shards]tally
 	folds   []cell
-	passed  []int          // for each view the word that says whether a row passed; 0 for view 0
+	passed  []int          // for each view except view 0 the word that says whether a row passed
 	columns []sortedColumn // of the chunk
 }
 
@@ -96,7 +100,7 @@ type sortedColumn struct {
 
 // NewFolder makes a folder.
 func NewFolder(spec FoldSpec) (*Folder, error) {
-	if !spec.Null.valid() || spec.Views < 1 || spec.Memory < 0 {
+	if !spec.Null.valid() || spec.Views < 1 || spec.Memory < 0 || spec.Units < 0 || spec.Units > 0 && spec.Null != DropNulls {
 		return nil, fmt.Errorf("units: a folder needs a rule for rows without a unit, and at least one view")
 	}
 	if spec.Memory == 0 {
@@ -121,15 +125,56 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 			}
 		}
 	}
+	modes := slices.ContainsFunc(f.folds, func(c cell) bool { return c.op == opMode }) // their counts grow with the rows
+	if width := f.width - ownWords; spec.Units > 0 && !modes && 8*spec.Units*int64(padded(width)) <= f.limit {
+		for i := range f.folds {
+			f.folds[i].at -= ownWords
+		}
+		for v := 1; v < len(f.passed); v++ {
+			f.passed[v] -= ownWords
+		}
+		f.width = width
+		f.set = listedSet(spec.Units, width)
+		return f, nil
+	}
 	f.set = newUnitSet(spec.Null, f.width)
+	if err := f.addAll(); err != nil {
+		f.Close()
+		return nil, err
+	}
 	return f, nil
+}
+
+// addAll adds every unit that an Index has numbered, without a value.
+func (f *Folder) addAll() error {
+	valid := make([]byte, chunkRows/8)
+	columns, masks := make([]table.Values, len(f.spec.Columns)), make([][]byte, f.spec.Views)
+	for i, c := range f.spec.Columns {
+		if columns[i] = (table.Values{Float64: make([]float64, chunkRows), Valid: valid}); !c.Number {
+			columns[i] = table.Values{Codes: make([]int32, chunkRows), Dict: c.Domain, Valid: valid}
+		}
+	}
+	for v := 1; v < len(masks); v++ {
+		masks[v] = valid
+	}
+	unit := table.Values{Int64: make([]int64, chunkRows)}
+	for first := int64(0); first < f.spec.Units; first += chunkRows {
+		n := min(chunkRows, f.spec.Units-first)
+		for i := range unit.Int64[:n] {
+			unit.Int64[i] = first + int64(i)
+		}
+		if err := f.Add(unit, columns, masks, int(n)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Add folds rows: the unit column, the columns of the spec in its order, and for each view a bitmap of the rows that pass,
 // like table.Values.Valid. The bitmap of view 0 is nil. Calls come in the order of the table. Add keeps only dictionaries
 // of its arguments.
 func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, rows int) error {
-	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views || masks[0] != nil {
+	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views || masks[0] != nil || f.spec.Units > 0 && rows > 0 && unit.Int64 == nil {
 		return errShape
 	}
 	for i := range columns {
@@ -163,7 +208,10 @@ func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byt
 	if err != nil {
 		return err
 	}
-	if err := f.makeRoom(); err != nil {
+	if !f.set.listed {
+		err = f.makeRoom()
+	}
+	if err != nil {
 		return err
 	}
 	parallel(shards, func(i int) {
@@ -171,7 +219,7 @@ func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byt
 		f.set.found(i, func(s *unitShard, lo int, offs, nums []uint32) {
 			for v, at := range f.passed {
 				for j, off := range offs {
-					if at > 0 && bit(masks[v], first+int(off)) {
+					if v > 0 && bit(masks[v], first+int(off)) {
 						s.records.at(nums[j])[at] = 1
 					}
 				}

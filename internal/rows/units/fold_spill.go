@@ -72,10 +72,8 @@ func (f *Folder) combine(p, to *partition, s *unitShard) error {
 		}
 		n := s.findSpilled(f.set.keys, &u)
 		record := s.records.at(n)
-		for _, at := range f.passed {
-			if at > 0 {
-				record[at] |= u.record[at]
-			}
+		for _, at := range f.passed[1:] {
+			record[at] |= u.record[at]
 		}
 		for c := range f.folds {
 			cell := &f.folds[c]
@@ -130,7 +128,7 @@ func (f *Folder) streams() ([]stream, error) {
 	var all []stream
 	if f.disk == nil {
 		for i := range f.tally {
-			all = append(all, &foldedShard{folder: f, unit: &f.set.shards[i], tally: &f.tally[i]})
+			all = append(all, &foldedShard{folder: f, unit: &f.set.shards[i], tally: &f.tally[i], shard: i})
 		}
 		return all, nil
 	}

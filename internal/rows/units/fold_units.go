@@ -77,6 +77,7 @@ type foldedShard struct {
 	folder *Folder
 	unit   *unitShard
 	tally  *tally
+	shard  int
 	at     int
 }
 
@@ -84,20 +85,28 @@ func (s *foldedShard) peek() (int64, error) {
 	if s.at == s.unit.records.count {
 		return ended, nil
 	}
-	return int64(s.unit.records.at(uint32(s.at))[firstWord] &^ ownUnit), nil
+	return int64(s.row()), nil
+}
+
+// row returns the first row of the next unit.
+func (s *foldedShard) row() uint64 {
+	if s.folder.set.listed {
+		return uint64(s.at)<<shardBits | uint64(s.shard)
+	}
+	return s.unit.records.at(uint32(s.at))[firstWord] &^ ownUnit
 }
 
 // next writes the unit's first row, its results, and a bit for each result that is there.
 func (s *foldedShard) next(out []uint64) {
-	record := s.unit.records.at(uint32(s.at))
-	s.at++
 	f := s.folder
 	n := len(f.folds)
 	clear(out)
-	out[0] = record[firstWord] &^ ownUnit
+	out[0] = s.row()
+	record := s.unit.records.at(uint32(s.at))
+	s.at++
 	for i := range f.folds {
 		c := &f.folds[i]
-		if at := f.passed[c.view]; at > 0 && record[at] == 0 {
+		if c.view > 0 && record[f.passed[c.view]] == 0 {
 			continue
 		}
 		if x, ok := c.result(s.tally, record[c.at:]); ok {

@@ -10,8 +10,8 @@ import (
 
 // Gather gives each row the value of its own unit, in memory and from the disk.
 func TestGather(t *testing.T) {
-	const units, rows = 3 * blockUnits, 20_000
-	for _, memory := range []int64{1 << 28, 1 << 20} {
+	const units = 3 * blockUnits
+	for memory, rows := range map[int64]int{1 << 28: 20_000, 1 << 20: 20_000, 1<<20 + 1: 300} { // of the disk blocks, or single values
 		f, err := NewFolder(FoldSpec{Null: DropNulls, Views: 1, Memory: memory, Columns: []Fold{
 			{Column: "x", By: FoldMax, Number: true, Upper: units}, {Column: "g", By: FoldMode, Domain: []string{"a", "b", "c"}}}})
 		if err != nil {

@@ -33,6 +33,7 @@ type keyer struct {
 	odd     uint64
 	whiten  uint64
 	text    bool     // the unit column holds texts
+	listed  bool     // keys are the numbers of units: see listedSet
 	dict    []string // the dictionary that texts belongs to
 	dictID  uint64
 	texts   []uint64 // the hashes of its entries
@@ -153,7 +154,10 @@ func (k *keyer) sort(s *stretch, v *table.Values, first, from, to int) {
 			entry, word = entry|ownRow, uint64(i)
 			k.read[i] = word
 		}
-		shard := k.mix(word) >> (64 - shardBits)
+		shard := word & (shards - 1)
+		if !k.listed {
+			shard = k.mix(word) >> (64 - shardBits)
+		}
 		k.entries[n], k.places[n] = entry, uint32(shard)
 		count[shard]++
 		n++

@@ -95,6 +95,7 @@ func (s *unitShard) reset() {
 
 // unitSet finds the units of rows.
 type unitSet struct {
+	listed bool // every unit has its record, and its key says where: see listedSet
 	keys   *keyer
 	shards [shards]unitShard
 	row    int64    // rows so far
@@ -123,8 +124,21 @@ func newUnitSet(nulls NullUnits, width int) *unitSet {
 	return u
 }
 
-// listed returns the number of rows of the chunk in a shard.
-func (u *unitSet) listed(shard int) (n int) {
+// listedSet has a record, without words of its own, for each of the units that an Index has numbered. Nothing has to be looked
+// up: the lower bits of a number are the shard, and the upper ones the place in it.
+func listedSet(units int64, width int) *unitSet {
+	u := newUnitSet(DropNulls, width)
+	u.listed, u.keys.listed, u.row = true, true, units
+	parallel(shards, func(i int) {
+		r := &u.shards[i].records
+		r.count = int((units - int64(i) + shards - 1) / shards)
+		r.words = make([]uint64, r.count*r.stride)
+	})
+	return u
+}
+
+// ofShard returns the number of rows of the chunk in a shard.
+func (u *unitSet) ofShard(shard int) (n int) {
 	for i := range u.keys.stretches {
 		lo, hi := u.keys.stretches[i].shard(shard)
 		n += hi - lo
@@ -137,7 +151,7 @@ func (u *unitSet) listed(shard int) (n int) {
 func (u *unitSet) wants() (n int64, grows bool) {
 	for i := range u.shards {
 		s := &u.shards[i]
-		want := s.wants(u.listed(i))
+		want := s.wants(u.ofShard(i))
 		n, grows = n+want, grows || want > s.bytes()
 	}
 	return n, grows
@@ -159,7 +173,9 @@ func (u *unitSet) split(unit *table.Values, first, rows int, also func(s *stretc
 // find finds the units of the rows of one shard of a chunk that split has sorted.
 func (u *unitSet) find(shard int, unit *table.Values, first int) {
 	s := &u.shards[shard]
-	s.reserve(u.keys, u.listed(shard))
+	if !u.listed {
+		s.reserve(u.keys, u.ofShard(shard))
+	}
 	for i := range u.keys.stretches {
 		if lo, hi := u.keys.stretches[i].shard(shard); lo < hi {
 			u.findRows(s, unit, first, lo, hi)
@@ -178,6 +194,13 @@ func (u *unitSet) found(shard int, visit func(s *unitShard, lo int, offs, nums [
 }
 
 func (u *unitSet) findRows(s *unitShard, unit *table.Values, first, lo, hi int) {
+	if u.listed {
+		for i, w := range u.keys.words[lo:hi] {
+			u.nums[lo+i] = uint32(w >> shardBits)
+			u.keys.sorted[lo+i] &= offMask
+		}
+		return
+	}
 	// Most of the time goes into waiting for memory. The first two loops wait for many slots, and then for many records,
 	// at once. They decide nothing: the third compares keys.
 	k, mask := u.keys, uint64(len(s.slots)-1)
