@@ -121,7 +121,7 @@ func (s *side) partners(ctx context.Context, columns []job.Column) (*units.Folde
 	return done, views, err
 }
 
-// foldBy is how values become one. Where a unit has one row, its category is the last one, which needs no counts.
+// foldBy returns how values become one. Where a unit has one row, its category is the last one, which needs no counts.
 func (s *side) foldBy(by job.FoldBy) string {
 	if s.job.Dataset.OneRow && by == job.FoldMode {
 		by = job.FoldMax
