@@ -70,6 +70,9 @@ func (v *view) headline(p *Page, r *Report) {
 	for _, c := range cautions(w, r.Guarantee, r.Dataset) {
 		v.Cautions = append(v.Cautions, sentence(c))
 	}
+	for _, l := range r.Levels {
+		v.Levels = append(v.Levels, sentence(l.label(w)+": "+l.text(w, r.Dataset)))
+	}
 }
 
 // lede says in one sentence what was released.

@@ -24,7 +24,8 @@ type Report struct {
 	Publication *Publication `json:"publication,omitempty"`
 	Dataset     Dataset      `json:"dataset"`
 	Guarantee   Guarantee    `json:"guarantee"`
-	Spend       *Spend       `json:"spend,omitempty"` // where releases share a budget of the job
+	Levels      []Level      `json:"levels,omitempty"` // what it is worth to others than one unit
+	Spend       *Spend       `json:"spend,omitempty"`  // where releases share a budget of the job
 	Draws       []Draw       `json:"draws"`
 	Releases    []Release    `json:"releases"`
 	Budget      *Budget      `json:"budget,omitempty"`

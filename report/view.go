@@ -24,6 +24,7 @@ type view struct {
 	Chance, ChanceBefore                    string
 	Meter                                   template.HTML
 	Cautions                                []string
+	Levels                                  []string // what others than a unit are promised
 	Worst                                   []verdictGroup
 	Limits                                  []string // of all releases
 	MoreVerdicts                            int

@@ -46,6 +46,7 @@ func check(j *Job, o Options, told Problems) Problems {
 	} else {
 		k.oneTable()
 	}
+	k.levels()
 	first := &checker{j: j.First(), told: told} // designs draw units by the columns of the population
 	for i := range j.Samples {
 		first.sample(&j.Samples[i])

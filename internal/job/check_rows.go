@@ -251,6 +251,31 @@ func (d *Dataset) Readable(folded bool) []formula.Column {
 	return all
 }
 
+// levels checks what the job says of members of a unit and of groups of units.
+func (k *checker) levels() {
+	d := &k.j.Dataset
+	for _, g := range d.Key.Groups {
+		if g.Value == 1 {
+			k.wrong(lang.Key("dataset.unit.groups", g.Name), "leave it out", "must be at least 2: one unit is no group")
+		}
+	}
+	m := d.Key.Members
+	if m == nil {
+		return
+	}
+	t, known := d.TableOf(m.Table)
+	switch {
+	case !d.Several() && m.Table != "":
+		k.wrong("dataset.unit.members.table", "leave it out", "is for a data set with several tables")
+	case !d.Several() && d.Key.Rows > 0:
+		k.wrong("dataset.unit.members", "leave it out", "is for units with several rows")
+	case d.Several() && !k.toldOf("dataset.unit.members.table") && !known:
+		k.wrong("dataset.unit.members.table", hintOr(lang.DidYouMean(m.Table, k.tableNames()), "tables of the job", k.tableNames()), "%s is not a table of the job", lang.Shown(m.Table))
+	case d.Several() && t.OneRow:
+		k.wrong("dataset.unit.members.table", "name the table of the members", "is a table in which a unit has one row")
+	}
+}
+
 // units checks what the job says of units with several rows.
 func (k *checker) units() {
 	d := &k.j.Dataset

@@ -77,7 +77,18 @@ func unit() kind[Unit] {
 			"A unit has one row: the run fails with DATA_UNIT where it has two, or a row has no unit. For several rows say dataset.fold or dataset.cap", example("1")),
 		key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
 			"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own", otherwise(string(NoUnitRefuse))),
+		key("members", optional(members()), func(u *Unit) **Members { return &u.Members },
+			"A smaller unit inside, of which each row is one: a person in a household. The plan and the report then also say what one of them costs", example("{name: person, table: persons}"), out("no release depends on it")),
+		key("groups", byName(count(), "NAME", checkText), func(u *Unit) *[]Named[int64] { return &u.Groups },
+			"How many units belong together at most, by what they are called together: the persons of a household. The plan and the report then also say what so many cost", example("{household: 8}"), out("no release depends on it")),
 	))
+}
+
+func members() kind[Members] {
+	return object(
+		key("name", unitName(), func(m *Members) *string { return &m.Name }, "What one of them is called", required(), example("person")),
+		key("table", name(), func(m *Members) *string { return &m.Table }, "With tables: the one of which each row is a member", example("persons")),
+	)
 }
 
 func oneRow() kind[int64] {

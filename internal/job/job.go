@@ -94,6 +94,16 @@ type Unit struct {
 	Name, Plural string // what people call one
 	Rows         int64  // how many rows a unit has: 1, or 0 where they are folded or capped
 	Missing      NoUnit // what becomes of a row without a unit
+	// Members and Groups are whoever else the report says the price for. Groups are several units that belong together,
+	// such as the persons of a household, and how many they are at most.
+	Members *Members
+	Groups  []Named[int64]
+}
+
+// Members says that each row of a table is a member of its unit, such as a person of a household.
+type Members struct {
+	Name  string
+	Table string // one of several tables, "" where there is one
 }
 
 // UnitRow says that one row is one unit of privacy.

@@ -46,6 +46,15 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 			r.Dataset.Panel = &report.Panel{Wave: c.Wave, Waves: c.Waves, Collected: true}
 		}
 	}
+	for _, l := range p.Levels() {
+		level := report.Level{Name: l.Name, AtMost: l.AtMost, Epsilon: l.Cost.Epsilon, Delta: l.Cost.Delta, Below: l.Below}
+		if level.Of = report.LevelMember; l.AtMost > 0 {
+			level.Of = report.LevelGroup
+		} else {
+			level.Table = j.Dataset.Key.Members.Table
+		}
+		r.Levels = append(r.Levels, level)
+	}
 	r.Spend = describeSpend(p)
 	for _, d := range p.Draws {
 		entry, err := describeDraw(p, d)

@@ -242,6 +242,9 @@ func writeMeaning(b *bufio.Writer, indent int, r *report.Report) {
 	if note := r.Dataset.UnitNote(); note != "" {
 		Line(b, indent, "unit", note)
 	}
+	for _, l := range r.Levels {
+		Line(b, indent, l.Label(), l.Text(r.Dataset))
+	}
 	if weak := report.Caution(r.Guarantee, r.Dataset); weak != "" {
 		Line(b, indent, "caution", weak)
 	}
