@@ -16,7 +16,7 @@ type Level struct {
 	Below []string
 }
 
-// Levels are what a job costs at each level that it names beside its unit, those of members first.
+// Levels prices the job at each level that it names beside its unit, that of members first.
 func (p *Priced) Levels() []Level {
 	var out []Level
 	if m := p.Job.Dataset.Key.Members; m != nil {
@@ -34,7 +34,7 @@ func (p *Priced) Levels() []Level {
 	return out
 }
 
-// memberSteps is how many neighbours lie between two tables that differ in one member. Under replace-one the unit stays, so
+// memberSteps counts the steps from neighbour to neighbour between two tables that differ in one member. Under replace-one the unit stays, so
 // they are neighbours. Under add-remove a unit that stays, with other rows, goes and comes.
 func (p *Priced) memberSteps() int64 {
 	if p.inside == privacy.ReplaceOne {
@@ -49,7 +49,7 @@ func (p *Priced) plain() bool {
 	return p.table == nil && p.panel == nil && p.Step() == nil && len(p.AllKept()) == 0 && p.Event != nil
 }
 
-// atLevel is what an event costs at the δ of the job. An event that is nil, or has no bound there, is left for what the
+// atLevel returns what an event costs at the δ of the job. An event that is nil, or has no bound there, is left for what the
 // job's own guarantee is worth to tables that lie so many steps apart.
 func (p *Priced) atLevel(event privacy.Event, steps int64) privacy.Point {
 	whole := p.guaranteed().OfMany(steps)
@@ -63,7 +63,7 @@ func (p *Priced) atLevel(event privacy.Event, steps int64) privacy.Point {
 	return privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}
 }
 
-// ofMember is what the job does where one member of a unit comes or goes or, under replace-one, also changes. It names the
+// ofMember returns what the job does where one member of a unit comes or goes or, under replace-one, also changes. It names the
 // releases that this moves by less than a whole unit. The event is nil where none is known.
 //
 // # Contract
@@ -104,7 +104,7 @@ func (p *Priced) ofMember(steps int64) (event privacy.Event, below []string) {
 	return compose(events), below
 }
 
-// moved is the event of a release for one member. It reports whether that is less than what a whole unit does.
+// moved returns the event of a release for one member. It reports whether that is less than what a whole unit does.
 func (p *Priced) moved(r *PlannedRelease, steps int64) (event privacy.Event, less bool, err error) {
 	whole, err := privacy.OfSteps(r.Event(), p.inside, steps)
 	if err != nil || !p.countsMembers(r) {
@@ -188,7 +188,7 @@ func reachIn(cells, groups, rows int64, selected bool, rel privacy.Relation) rea
 	return x
 }
 
-// of is a noise of the release for such a row. The sensitivity of the noise under add-remove is that of groups·rows rows like
+// of returns a noise of the release for such a row. The sensitivity of the noise under add-remove is that of groups·rows rows like
 // the longest, by which the length of one is known.
 func (x reach) of(noise privacy.Event, rel privacy.Relation, steps int64) (privacy.Event, error) {
 	switch e := noise.(type) {
