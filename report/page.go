@@ -104,8 +104,8 @@ func sampleRelation(d Draw) privacy.Relation {
 	return d.SampleRelations[0]
 }
 
-// newFigures evaluates a guarantee's event with and without its sampling, where Judge
-// has not done so, and draws everything from those evaluations.
+// newFigures evaluates a guarantee's event with and without its sampling, and draws
+// everything from those evaluations.
 func newFigures(w words, id string, g Guarantee, inner privacy.Relation, sample float64, what string) (figures, error) {
 	event, err := g.event()
 	if err != nil {
@@ -122,17 +122,13 @@ func newFigures(w words, id string, g Guarantee, inner privacy.Relation, sample 
 	if !(right > 0) {
 		right = 1
 	}
-	profile := g.profile
-	if profile == nil {
-		profile = verdict.NewProfile(event, g.Relation, len(g.Event))
-	}
-	after, ok := profile.Trace(at, right)
+	after, ok := verdict.ProfileOf(event, g.Relation).Trace(at, right)
 	if !ok {
 		return figures{}, nil
 	}
 	var before verdict.Curve
 	if sampled {
-		before, sampled = verdict.NewProfile(plainEvent, inner, len(g.Event)).Trace(privacy.Point{Epsilon: max(sample, g.Epsilon), Delta: 1}, right)
+		before, sampled = verdict.ProfileOf(plainEvent, inner).Trace(privacy.Point{Epsilon: max(sample, g.Epsilon), Delta: 1}, right)
 	}
 	f := figures{Sampled: sampled, Title: what}
 	most := func(alarm float64) float64 { // the curve, and the verdict where it speaks of the same

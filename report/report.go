@@ -154,8 +154,6 @@ type Guarantee struct {
 	// Attacker is what the whole profile of the event leaves to an attacker; nil of a draw and
 	// of a release.
 	Attacker *verdict.Attacker `json:"attacker,omitempty"`
-	// profile is what Judge has evaluated, for the page.
-	profile *verdict.Profile
 }
 
 // event reads the event: its canonical bytes, however the report is indented.
@@ -182,8 +180,7 @@ func (r *Report) Judge() error {
 	if err != nil {
 		return err
 	}
-	g.profile = verdict.NewProfile(event, g.Relation, len(g.Event))
-	a := g.profile.Attacker(privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta})
+	a := verdict.ProfileOf(event, g.Relation).Attacker(privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta})
 	g.Attacker = &a
 	return nil
 }

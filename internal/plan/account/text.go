@@ -62,7 +62,7 @@ func (a *answer) sentence(b *strings.Builder) {
 // meaning states the guarantee as the chance of an attacker, in the words of the report.
 func (a *answer) meaning(b *strings.Builder) {
 	charged := privacy.Point{Epsilon: float64(a.Epsilon), Delta: float64(a.Delta)}
-	attacker := verdict.NewProfile(a.event, a.Relation, 0).Attacker(charged)
+	attacker := verdict.ProfileOf(a.event, a.Relation).Attacker(charged)
 	fmt.Fprintf(b, "meaning     %s\n", attacker.Chance("en", a.Relation, "record", verdict.InTable))
 	if weak := attacker.Caution("en", "record"); weak != "" {
 		fmt.Fprintf(b, "caution     %s\n", weak)

@@ -22,8 +22,8 @@ func BenchmarkVerdictAndCurve(b *testing.B) {
 	}
 	var one, two time.Duration
 	for b.Loop() {
-		two += both(NewProfile(e, privacy.AddRemove, 0), NewProfile(e, privacy.AddRemove, 0))
-		p := NewProfile(e, privacy.AddRemove, 0)
+		two += both(unknown(e, privacy.AddRemove), unknown(e, privacy.AddRemove))
+		p := unknown(e, privacy.AddRemove)
 		one += both(p, p)
 	}
 	b.ReportMetric(float64(one)/float64(two), "of-two")

@@ -38,7 +38,7 @@ const reachOf = 1.25
 type Profile struct {
 	event privacy.Event
 	rel   privacy.Relation
-	size  int
+	text  string // the canonical form of the event
 	mu    sync.Mutex
 	known map[point]float64
 }
@@ -49,15 +49,40 @@ type point struct {
 	exact   bool
 }
 
-// NewProfile returns the profile of an event, of which nothing is evaluated yet. size is that of
-// the event as JSON, in bytes.
-func NewProfile(e privacy.Event, rel privacy.Relation, size int) *Profile {
-	return &Profile{event: e, rel: rel, size: size, known: map[point]float64{}}
+// recent holds the profiles that this process asked for last, the newest last: the steps of a
+// series, and repeated runs of a job, have one event.
+var recent struct {
+	sync.Mutex
+	profiles []*Profile
+}
+
+// mostRecent bounds recent.
+const mostRecent = 32
+
+// ProfileOf returns the profile of an event, with what is known of it already.
+func ProfileOf(e privacy.Event, rel privacy.Relation) *Profile {
+	p := &Profile{event: e, rel: rel, known: map[point]float64{}}
+	text, err := privacy.Canonical(e)
+	if err != nil {
+		return p
+	}
+	p.text = string(text)
+	recent.Lock()
+	defer recent.Unlock()
+	all := recent.profiles
+	if i := slices.IndexFunc(all, func(o *Profile) bool { return o.rel == rel && o.text == p.text }); i >= 0 {
+		p = all[i]
+		all = slices.Delete(all, i, i+1)
+	} else if len(all) == mostRecent {
+		all = slices.Delete(all, 0, 1)
+	}
+	recent.profiles = append(all, p)
+	return p
 }
 
 // Trace evaluates the profile up to right, more finely where it is charged.
 func (p *Profile) Trace(at privacy.Point, right float64) (Curve, bool) {
-	c := Curve{Epsilon: grid(at.Epsilon, right, pointsFor(p.size))}
+	c := Curve{Epsilon: grid(at.Epsilon, right, pointsFor(len(p.text)))}
 	c.Delta = make([]float64, len(c.Epsilon))
 	exact := p.delta(point{at.Epsilon, true}) < 1
 	var all errgroup.Group

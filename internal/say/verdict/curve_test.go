@@ -19,7 +19,7 @@ func TestDetectionOfGaussianNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, ok := NewProfile(e, privacy.AddRemove, 0).Trace(privacy.Point{Epsilon: at.Epsilon, Delta: at.Delta}, 1.25*at.Epsilon)
+	c, ok := ProfileOf(e, privacy.AddRemove).Trace(privacy.Point{Epsilon: at.Epsilon, Delta: at.Delta}, 1.25*at.Epsilon)
 	if !ok {
 		t.Fatal("no curve")
 	}
@@ -43,7 +43,7 @@ func TestDetectionOfGaussianNoise(t *testing.T) {
 // in one point.
 func TestDetectionOfRandomizedResponse(t *testing.T) {
 	const eps = 1.1
-	c, ok := NewProfile(privacy.RandomizedResponse{K: 2, Eps0: eps}, privacy.ReplaceOne, 0).Trace(privacy.Point{Epsilon: eps}, 1.25*eps)
+	c, ok := ProfileOf(privacy.RandomizedResponse{K: 2, Eps0: eps}, privacy.ReplaceOne).Trace(privacy.Point{Epsilon: eps}, 1.25*eps)
 	if !ok {
 		t.Fatal("no curve")
 	}
@@ -55,19 +55,47 @@ func TestDetectionOfRandomizedResponse(t *testing.T) {
 	}
 }
 
+// unknown returns a profile that shares nothing with earlier ones.
+func unknown(e privacy.Event, rel privacy.Relation) *Profile {
+	return &Profile{event: e, rel: rel, known: map[point]float64{}}
+}
+
 // What the verdict asked for is not evaluated again for the curve, and is what another profile finds.
 func TestEachPointIsEvaluatedOnce(t *testing.T) {
 	e := privacy.Repeat{N: 3, Event: privacy.Laplace{Scale: 4}}
 	charged := privacy.Point{Epsilon: 0.75}
-	p := NewProfile(e, privacy.AddRemove, 0)
+	p := ProfileOf(e, privacy.AddRemove)
 	p.Attacker(charged)
 	asked := len(p.known)
-	again, _ := p.Trace(charged, reachOf*charged.Epsilon)
+	again, _ := ProfileOf(e, privacy.AddRemove).Trace(charged, reachOf*charged.Epsilon)
 	if len(p.known) != asked || asked < points {
 		t.Errorf("%d points for the verdict, %d with the curve", asked, len(p.known))
 	}
-	fresh, _ := NewProfile(e, privacy.AddRemove, 0).Trace(charged, reachOf*charged.Epsilon)
+	fresh, _ := unknown(e, privacy.AddRemove).Trace(charged, reachOf*charged.Epsilon)
 	if !slices.Equal(again.Delta, fresh.Delta) {
 		t.Errorf("%v, and evaluated anew %v", again.Delta, fresh.Delta)
+	}
+}
+
+// Profiles are shared by equal events under one relation only, and no more are kept than mostRecent.
+func TestRecentProfiles(t *testing.T) {
+	one := privacy.Pure{Eps: 0.5}
+	p := ProfileOf(one, privacy.AddRemove)
+	for i, other := range []*Profile{
+		ProfileOf(one, privacy.ReplaceOne), ProfileOf(privacy.Pure{Eps: math.Nextafter(0.5, 1)}, privacy.AddRemove),
+		ProfileOf(privacy.ZCDP{Rho: 0.5}, privacy.AddRemove), ProfileOf(privacy.Repeat{N: 2, Event: one}, privacy.AddRemove),
+	} {
+		if other == p {
+			t.Errorf("%d: another event has the profile of %v", i, one)
+		}
+	}
+	if ProfileOf(one, privacy.AddRemove) != p {
+		t.Error("the profile was not found again")
+	}
+	for i := range mostRecent {
+		ProfileOf(privacy.Pure{Eps: float64(i + 1)}, privacy.AddRemove)
+	}
+	if ProfileOf(one, privacy.AddRemove) == p || len(recent.profiles) != mostRecent {
+		t.Errorf("%d profiles are kept, and the oldest is among them", len(recent.profiles))
 	}
 }

@@ -42,7 +42,7 @@ func TestTheProfileDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := privacy.Point{Epsilon: at.Epsilon, Delta: at.Delta}
-		tight, loose := NewProfile(e, privacy.AddRemove, 0).Attacker(p), OfPoint(p)
+		tight, loose := ProfileOf(e, privacy.AddRemove).Attacker(p), OfPoint(p)
 		if tight.Guess >= loose.Guess || tight.Detection > loose.Detection || tight.Guess < 0.5 || tight.Detection < falseAlarm {
 			t.Errorf("σ %g: %+v from the profile, %+v from the point", sigma, tight, loose)
 		}
@@ -51,7 +51,7 @@ func TestTheProfileDecides(t *testing.T) {
 	if text := OfPoint(p).Caution("en", "person"); !strings.Contains(text, "very weak") {
 		t.Errorf("by the point: %q", text)
 	}
-	if text := NewProfile(privacy.Gaussian{Sigma: 1}, privacy.AddRemove, 0).Attacker(p).Caution("en", "person"); text != "" {
+	if text := ProfileOf(privacy.Gaussian{Sigma: 1}, privacy.AddRemove).Attacker(p).Caution("en", "person"); text != "" {
 		t.Errorf("by the profile: %q", text)
 	}
 }
@@ -65,7 +65,7 @@ func TestOfDivergences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact := NewProfile(e, privacy.AddRemove, 0).Attacker(privacy.Point{Epsilon: at.Epsilon, Delta: at.Delta})
+		exact := ProfileOf(e, privacy.AddRemove).Attacker(privacy.Point{Epsilon: at.Epsilon, Delta: at.Delta})
 		var some []float64
 		for _, o := range orders {
 			some = append(some, rho*o)
