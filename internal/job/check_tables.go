@@ -1,0 +1,195 @@
+package job
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// tables checks a data set of several tables.
+func (k *checker) tables() {
+	d := &k.j.Dataset
+	const one = "is for a data set with one table"
+	k.refuse("dataset", []string{"source", "columns", "lookups", "derive", "fold", "cap"}, "say it in the table, under dataset.tables", one)
+	k.refuse("dataset", []string{"slice", "collected", "weights"}, "leave it out, or release from one table in a job of its own", one)
+	if k.j.Engine.Elsewhere() {
+		k.wrong("engine", "leave it out: the tables are read on this machine", one)
+	}
+	switch {
+	case d.Key.Column == "":
+		k.wrong("dataset.unit", "say unit: {column: …, name: …}: the tables are joined by it", "names no column")
+	case d.Key.Rows > 0:
+		k.wrong("dataset.unit.rows", "say it in a table, under dataset.tables", one)
+	default:
+		d.Unit = d.Key.Column
+	}
+	if k.j.Has("dataset.unit.missing") {
+		k.wrong("dataset.unit.missing", "say unit: {missing: …} in a table, under dataset.tables", one)
+	}
+	if d.Population != "" || k.j.Has("dataset.population") {
+		if _, ok := d.TableOf(d.Population); !ok {
+			k.wrong("dataset.population", lang.DidYouMean(d.Population, k.tableNames()), "%s is not a table of the job", lang.Shown(d.Population))
+		}
+	} else if d.Relation == privacy.ReplaceOne {
+		k.wrong("dataset.population", "say which table has a row of every unit", "is missing: dataset.size counts the units of one table")
+	}
+	for _, s := range k.j.Samples {
+		at := lang.Key(lang.Key("samples", s.Name), "method")
+		switch {
+		case d.Population == "" && (s.Method == Multistage || s.Method == Stratified):
+			k.wrong(at, "say dataset.population: the table whose columns say where a unit lies", "%s draws units by the columns of one table, and the data set has several", s.Method)
+		case s.Keep || s.Method == Kept:
+			k.wrong(lang.Key("samples", s.Name), "draw a sample of this job's own", "a draw from several tables cannot be kept for other jobs")
+		}
+	}
+	for i := range d.Tables {
+		t := &d.Tables[i]
+		if t.Key.Column == "" {
+			t.Key.Column = d.Key.Column
+		}
+		if t.Key.Missing == "" {
+			t.Key.Missing = NoUnitRefuse
+		}
+		t.Key.Name, t.Key.Plural = d.Key.Name, d.Key.Plural
+		t.places(k.j.pos)
+	}
+	k.names("tables", len(d.Tables), func(i int) (string, string) {
+		return d.Tables[i].Name, lang.Key("dataset.tables", d.Tables[i].Name)
+	})
+	for _, t := range d.Tables {
+		for _, l := range t.Lookups {
+			for _, other := range d.Tables { // P32
+				if l.Path != "" && filepath.Clean(l.Path) == filepath.Clean(other.Source.Path) {
+					k.wrong(lang.Key(lang.Key(lang.Key("dataset.tables", t.Name), "lookups"), l.Name), "take columns from it with join", "is table %s of the job, which is private: whoever is in a lookup is not protected", other.Name)
+				}
+			}
+		}
+	}
+	for i := range d.Tables { // first what each table says by itself
+		k.within(&d.Tables[i], func(t *checker) {
+			t.source()
+			t.plainTable()
+			t.lookups()
+			t.fileColumns()
+			t.ownDerived()
+			t.columns()
+		})
+	}
+	own := slices.Clone(d.Tables) // what a table takes from others stays in it
+	for i := range own {
+		own[i].Columns = slices.Clone(own[i].Columns)
+	}
+	for i := range d.Tables {
+		k.within(&d.Tables[i], func(t *checker) {
+			taken := t.joins(&d.Tables[i], own)
+			t.foldedTables(own)
+			late := t.restDerived()
+			for n := range t.j.Dataset.Columns {
+				if c := &t.j.Dataset.Columns[n]; late[c.Name] && !taken[c.Name] {
+					t.column(c)
+				}
+			}
+			t.oneRowTable()
+			t.units()
+		})
+	}
+}
+
+func (k *checker) tableNames() (names []string) {
+	for _, t := range k.j.Dataset.Tables {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// places finds the keys of the table, as the job with this table alone would have them.
+func (t *DataTable) places(all map[string]Pos) {
+	t.pos = maps.Clone(all)
+	prefix := lang.Key("dataset.tables", t.Name) + "."
+	for path, at := range all {
+		if rest, ok := strings.CutPrefix(path, prefix); ok {
+			t.pos["dataset."+rest] = at
+		}
+	}
+	if at, ok := all[strings.TrimSuffix(prefix, ".")]; ok {
+		t.pos["dataset"] = at
+	}
+}
+
+// within checks one table as if it were the only one, and says where in the job a problem is.
+func (k *checker) within(t *DataTable, do func(*checker)) {
+	view := k.j.Of(t.Name)
+	view.Dataset.Unit = "" // units is not to settle it
+	one := &checker{j: view}
+	for _, p := range k.told {
+		if rest, ok := strings.CutPrefix(p.Path, lang.Key("dataset.tables", t.Name)+"."); ok {
+			p.Path = "dataset." + rest
+			one.told = append(one.told, p)
+		}
+	}
+	do(one)
+	t.Dataset = view.Dataset
+	t.Dataset.Tables = nil
+	for _, p := range one.found {
+		p.Path = t.full(p.Path)
+		k.found = append(k.found, p)
+	}
+}
+
+// plainTable refuses what is for a data set with one table.
+func (k *checker) plainTable() {
+	const why = "is for a data set with one table"
+	for _, c := range k.j.Dataset.Columns {
+		k.refuse(c.path(), []string{"bounds", "measure"}, "say lower and upper, or release from one table in a job of its own", why)
+		if k.j.Dataset.MayVanish() || k.j.Dataset.Key.Rows == 0 {
+			k.refuse(c.path(), []string{"immutable"}, "leave it out: it is for the table that dataset.population names, where a unit has one row", "is for a column that every unit has")
+		}
+	}
+	for _, c := range k.j.Dataset.derive {
+		k.refuse(lang.Key("dataset.derive", c.Name), []string{"bounds"}, "say lower and upper, or release from one table in a job of its own", why)
+	}
+	k.refuse("dataset.cap", []string{"measure"}, "leave it out, or measure it in a job with this table alone", why)
+}
+
+// tableOf checks which table a release counts.
+func (k *checker) tableOf(i int, r *Release) bool {
+	path := lang.Key(lang.Item("releases", i), "table")
+	_, ok := k.j.Dataset.TableOf(r.Table)
+	switch known := k.tableNames(); {
+	case !k.j.Dataset.Several():
+		return !k.refuse(lang.Item("releases", i), []string{"table"}, "leave it out; a sample is named by from", "is for a data set with several tables")
+	case r.Table == "":
+		if !k.toldOf(path) {
+			k.wrong(path, hintOr("", "tables of the job", known), "is missing: the data set has several tables")
+		}
+	case !ok:
+		k.wrong(path, hintOr(lang.DidYouMean(r.Table, known), "tables of the job", known), "%s is not a table of the job", lang.Shown(r.Table))
+	}
+	return ok
+}
+
+// oneRowTable folds a table in which a unit has one row: what is made of that row is its value.
+func (k *checker) oneRowTable() {
+	d := &k.j.Dataset
+	if d.Key.Rows == 0 || d.Folds() {
+		return // units tells of both
+	}
+	d.OneRow = true
+	for i := range d.Columns {
+		switch c := &d.Columns[i]; {
+		case c.Derived != nil && c.Derived.AfterFold:
+		case c.Type == Category && len(c.Domain) > 0:
+			d.Fold = append(d.Fold, Named[FoldBy]{c.Name, FoldMode})
+		case c.number():
+			d.Fold = append(d.Fold, Named[FoldBy]{c.Name, FoldMax})
+		}
+	}
+	if len(d.Fold) == 0 {
+		k.wrong("dataset.columns", "declare one, or derive it", "has neither a number nor a category, so nothing can be released from the table")
+	}
+	d.Key.Rows = 0 // the fold says it from here on
+}
