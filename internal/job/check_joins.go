@@ -134,11 +134,8 @@ func (k *checker) partner(path, name string, own []DataTable) (*DataTable, bool)
 // takes finds the column that a table has of its own.
 func (k *checker) takes(at string, from *DataTable, name string) (Column, bool) {
 	c, ok := from.Column(name)
-	whole, _ := k.j.Dataset.TableOf(from.Name)
-	said := slices.ContainsFunc(whole.Join, func(j Named[[]string]) bool { return slices.Contains(j.Value, name) }) ||
-		slices.ContainsFunc(whole.derive, func(c Column) bool { return c.Name == name })
 	switch {
-	case !ok && said:
+	case !ok && k.said(from, name):
 		k.wrong(at, "take it from the table where it comes from", "%s is no column of the rows of %s: it comes from another table, or needs one", lang.Shown(name), from.Name)
 	case !ok:
 		k.wrong(at, lang.DidYouMean(name, from.names()), "%s is not a column of %s", lang.Shown(name), from.Name)
@@ -150,6 +147,25 @@ func (k *checker) takes(at string, from *DataTable, name string) (Column, bool) 
 		return c, false
 	}
 	return c, ok
+}
+
+// said reports whether a table has a column that comes from another table, or needs one.
+func (k *checker) said(from *DataTable, name string) bool {
+	whole, _ := k.j.Dataset.TableOf(from.Name)
+	_, own := from.Column(name)
+	return !own && (slices.ContainsFunc(whole.Join, func(j Named[[]string]) bool { return slices.Contains(j.Value, name) }) ||
+		slices.ContainsFunc(whole.derive, func(c Column) bool { return c.Name == name }))
+}
+
+// readsTaken refuses a condition on the rows of a table that reads what they take from another one.
+func (k *checker) readsTaken(at string, where *Expression, from *DataTable) bool {
+	for _, name := range formula.Reads(where.Text) {
+		if k.said(from, name) {
+			k.wrong(at, "take it from the table where it comes from, and say the condition where this column is used", "%s is no column of the rows of %s: it comes from another table, or needs one", lang.Shown(name), from.Name)
+			return true
+		}
+	}
+	return false
 }
 
 func (d *Dataset) names() (names []string) {
@@ -167,6 +183,25 @@ var folding = regexp.MustCompile(`(?s)^\s*(count|sum|mean|min|max|any|all|mode)\
 func foldsTable(text string) bool {
 	m := folding.FindStringSubmatch(text)
 	return m != nil && !strings.Contains(m[3], ",") && (m[1] == string(FoldCount) || m[3] != "")
+}
+
+// quotes are the texts of an expression.
+var quotes = regexp.MustCompile(`'[^']*'|"[^"]*"`)
+
+// misfolds refuses an expression that reads another table in a form that none is folded in, and says the form.
+func (k *checker) misfolds(path string, e *Expression) bool {
+	d := &k.j.Dataset
+	text := quotes.ReplaceAllString(e.Text, "''")
+	for _, t := range d.Tables {
+		reads := regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(t.Name) + `(\s*\.\s*[\pL_]|\s*[,)]|\s+(where|if)\b)`)
+		if _, own := d.Column(t.Name); own || t.Name == d.Table || !reads.MatchString(text) {
+			continue
+		}
+		k.wrong(path, "derive a column with {as: \"count("+t.Name+" where CONDITION)\"}, or {as: \"sum("+t.Name+".COLUMN)\"}, mean, min, max, mode, any or all; others compute with it",
+			"%s is another table, which only a fold of its own reads", t.Name)
+		return true
+	}
+	return false
 }
 
 // foldedTables adds the columns that fold the rows which the same unit has in another table.
@@ -198,6 +233,9 @@ func (k *checker) foldedTables(own []DataTable) {
 		if where != "" {
 			j.Where = Expression{Text: where, at: c.Derived.As.at, folded: c.Derived.As.folded}
 			j.Where.at.Column += strings.Index(c.Derived.As.Text, where)
+			if k.readsTaken(at, &j.Where, from) {
+				continue
+			}
 			k.expression(at, &j.Where, from.Readable(false))
 			if j.Where.Formula != nil && j.Where.Formula.Type != formula.Bool {
 				k.wrong(at, "compare it with something", "the condition must be true or false, and it is a %s", j.Where.Formula.Type)

@@ -127,6 +127,8 @@ func (k *checker) derive(c Column) {
 	case from.As.Said() && len(from.Edges) > 0:
 		k.wrong(lang.Key(path, "edges"), "add bins", "belongs to bins")
 		return
+	case from.As.Said() && k.misfolds(lang.Key(path, "as"), &from.As):
+		return
 	case from.As.Said():
 		k.expression(lang.Key(path, "as"), &from.As, d.Readable(from.AfterFold))
 		if from.As.Formula == nil {
