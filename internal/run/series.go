@@ -7,14 +7,6 @@ import (
 	"math/big"
 	"slices"
 
-<<<<<<< HEAD
-	"github.com/dprelease/dprelease/internal/data/table"
-=======
-	"gonum.org/v1/gonum/stat/distuv"
-
-	"github.com/dprelease/dprelease/internal/calculus/series"
->>>>>>> 6c64b59b (series: a unit counts in its first periods where periods_of_unit says so; what nothing checks is said)
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
