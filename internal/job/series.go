@@ -113,9 +113,9 @@ func series() kind[Series] {
 		key("goal", choice(RMS, Worst), func(s *Series) *SeriesGoal { return &s.Goal },
 			"Which error is made small: the root mean square over all rows, or the worst row", otherwise(string(RMS))),
 		key("periods_of_unit", optional(periodsOfUnit()), func(s *Series) **PeriodsOfUnit { return &s.Unit },
-			"What the guarantee covers: a unit in up to so many periods. If dataset.unit names a column, a unit counts in its first periods and in no other, so the guarantee covers every unit; else nothing checks it, and a unit in more periods costs more. Without it, the guarantee is of one period of a unit"),
+			"What the guarantee covers: a unit in up to so many periods. If dataset.unit names a column, each unit counts in its first ones alone; else nothing checks it. Without it: one period of a unit"),
 		key("revised", choice(RevisedRefuse, RevisedAccept), func(s *Series) *Revised { return &s.Revised },
-			"What happens if a slice changed since it was measured: refuse ends the run; accept counts late rows in part, from then on, and costs more where a unit may be in several periods", otherwise(string(RevisedRefuse))),
+			"What happens if a slice changed since it was measured: refuse ends the run; accept counts late rows in part, from then on, and may cost more", otherwise(string(RevisedRefuse))),
 	)
 }
 
