@@ -20,7 +20,30 @@ func (Bound) Mechanism() string { return "bounds" }
 type UnitRows struct {
 	AtMost int    `json:"at_most"` // units with more rows count as having so many
 	Column string `json:"column"`
-	Keep   int    `json:"keep"` // rows of a unit that count under the cap
+	Keep   int    `json:"keep,omitempty"` // rows of a unit that count under the cap
+	// Choose says that a cap is chosen from the numbers: they are of units between two caps.
+	Choose bool `json:"choose,omitempty"`
+}
+
+// The column of the result that says what a line is about, and the word of the lines that count the units of a bin.
+const (
+	About = "column"
+	Units = "units"
+)
+
+// MostRows is how many rows a unit counts as under a cap that is chosen in private, whichever it is: each row counts
+// MostRows/cap times.
+const MostRows = 720
+
+// Caps are the caps that may be chosen up to at most so many rows: the divisors of MostRows, ascending. No two in a row are
+// further apart than a factor of 2.
+func Caps(atMost int64) (all []int64) {
+	for r := int64(1); r <= min(atMost, MostRows); r++ {
+		if MostRows%r == 0 {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // Mechanism returns the name of the mechanism that counts the rows of units.

@@ -92,7 +92,7 @@ func (l *layout) unit() float64 { return l.lattice.Step * l.weights.Scale }
 func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
 	// Without noise a cell is weight·Σ w·z, where z is what one unit adds to that cell. Each
 	// of the unit's rows adds 1 in a count and its value in a sum.
-	rows := float64(l.units.Rows)
+	rows := float64(l.units.Rows / l.public.Cap.Each())
 	facts := &sdk.Linear{Low: 0, High: rows, Scale: l.weights.Scale}
 	if l.Sum != "" {
 		facts.Adds, facts.Low, facts.High = l.Sum, rows*math.Min(0, l.sum.Lower), rows*math.Max(0, l.sum.Upper)

@@ -51,7 +51,7 @@ func (c Cells) Units(public sdk.Public, values ...sdk.Column) Units {
 	if public.Cap != nil {
 		// The kept rows of a unit are drawn from those that pass. Even where no column changes,
 		// other cells and fewer rows may be kept.
-		u.Groups, u.Rows, u.Switches, u.Leaves = public.Cap.Groups, public.Cap.Rows, c.N > 1, true
+		u.Groups, u.Rows, u.Switches, u.Leaves = public.Cap.Groups, public.Cap.Rows*public.Cap.Each(), c.N > 1, true
 		if len(c.Groups) == 0 {
 			u.Groups = 1 // at most Rows in all
 		}

@@ -22,7 +22,7 @@ func NewCounts(req sdk.PlanRequest, rows int64) (Counts, error) {
 	if w.Most != 1 || w.Least != 1 {
 		step = Step(w.Most, w.Most*float64(rows)/req.Target.Epsilon, MostRows(req.Public))
 	}
-	return Counts{Lattice: NewLattice(0, step, w.Least, w.Most), scale: w.Scale, rows: rows}, nil
+	return Counts{Lattice: NewLattice(0, step, w.Least, w.Most), scale: w.Scale, rows: rows / req.Public.Cap.Each()}, nil
 }
 
 // OneOf is the reach of a row that counts in at most one of the parts.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -69,7 +70,7 @@ func Plan(req sdk.PlanRequest, maker Maker) (sdk.Plan, error) {
 	}
 	return sdk.Plan{
 		Columns: f.Columns(), Event: event, Rows: int64(f.Cells.N * f.PerCell),
-		Output: append(f.Cells.Fields(), f.Output...), Errors: f.Errors(noisesOf(event)),
+		Output: append(f.Cells.Fields(), f.Output...), Errors: f.Errors(left(noisesOf(event), req.Public.Cap.Each())),
 	}, nil
 }
 
@@ -166,11 +167,19 @@ func Sums(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.H
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	sums, err := f.Sum(rows, int64(MostRows(req.Public)))
+	each, most := req.Public.Cap.Each(), int64(MostRows(req.Public))
+	if each > 1 { // so that no sum of rows that count so often overflows
+		for _, q := range f.Queries {
+			one, _ := q.Reach.Come.L1.Float64()
+			most = min(most, int64(0x1p62/(float64(each)*one)))
+		}
+	}
+	sums, err := f.Sum(rows, most)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	for i, n := range noises {
+		repeat(sums[i], each) // P22
 		switch ev := n.Event.(type) {
 		case privacy.DiscreteLaplace:
 			sums[i], err = host.AddLaplace(ctx, ev, sums[i])
@@ -180,8 +189,37 @@ func Sums(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.H
 		if err != nil {
 			return nil, nil, nil, err
 		}
+		share(sums[i], each)
 	}
-	return f, sums, noises, nil
+	return f, sums, left(noises, each), nil
+}
+
+// repeat makes sums in which each row counts so many times.
+//
+// # Contract
+//
+// A unit has at most Rows rows in each group, so it moves sums in which a row counts Times times by what a unit with
+// Rows × Times rows moves them by where a row counts once: what the claims are for (Cells.Units). Proof: linear.proof.md.
+func repeat(sums []int64, each int64) {
+	if each > 1 {
+		for i := range sums {
+			sums[i] *= each
+		}
+	}
+}
+
+// share divides noisy sums in which each row counts so many times, to the nearest whole number, half up.
+func share(sums []int64, each int64) {
+	if each > 1 {
+		for i, x := range sums {
+			x = min(x, math.MaxInt64-each/2) + each/2
+			q := x / each
+			if x%each < 0 {
+				q--
+			}
+			sums[i] = q
+		}
+	}
 }
 
 var errOverflow = errors.New("there are more rows than the lattice has room for")

@@ -42,17 +42,32 @@ type Noise struct {
 	Event privacy.Event
 	// SD is its standard deviation, in lattice steps.
 	SD float64
+	// each is how many rows each row counted as when the event's noise was added; 0 stands for 1. SD is that of what is
+	// left of the noise after the division.
+	each float64
 }
 
 // noiseOf is the noise of an event.
 func noiseOf(e privacy.Event) Noise {
 	switch e := e.(type) {
 	case privacy.DiscreteLaplace:
-		return Noise{e, math.Sqrt2 * math.Exp(-0.5/e.Scale) / -math.Expm1(-1/e.Scale)}
+		return Noise{Event: e, SD: math.Sqrt2 * math.Exp(-0.5/e.Scale) / -math.Expm1(-1/e.Scale)}
 	case privacy.DiscreteGaussian:
-		return Noise{e, e.Sigma}
+		return Noise{Event: e, SD: e.Sigma}
 	}
 	return Noise{}
+}
+
+// left returns what is left of noises in sums that are divided by how many rows each row counts as. Rounding the quotient
+// adds about the variance of a uniform error of one step.
+func left(noises []Noise, each int64) []Noise {
+	if each > 1 {
+		for i, n := range noises {
+			by := float64(each)
+			noises[i] = Noise{Event: n.Event, SD: math.Sqrt(n.SD*n.SD/(by*by) + 1./12), each: by}
+		}
+	}
+	return noises
 }
 
 func (n Noise) isLaplace() bool {
@@ -63,6 +78,11 @@ func (n Noise) isLaplace() bool {
 // Tail is the smallest whole number that the magnitude of the noise exceeds with at most the given
 // probability. For discrete Laplace noise, P(|X| > t) = 2e^{−(t+1)/b}/(1 + e^{−1/b}).
 func (n Noise) Tail(probability float64) float64 {
+	if n.each > 1 { // the rounding adds at most half a step
+		whole := n
+		whole.each = 0
+		return math.Ceil(whole.Tail(probability)/n.each + 0.5)
+	}
 	switch e := n.Event.(type) {
 	case privacy.DiscreteLaplace:
 		return math.Max(0, math.Ceil(e.Scale*math.Log(2/probability/(1+math.Exp(-1/e.Scale)))-1))

@@ -108,17 +108,29 @@ type Public struct {
 
 // Cap says that a unit has rows in at most Groups groups of the column that the
 // parameter "by" names, and at most Rows in each; without "by", at most Rows in all.
+//
+// Where Times is above 1, each row counts as so many rows: a mechanism plans its noise as for Rows × Times rows in a group,
+// adds up each row so many times, has the noise added, and only then divides by Times. So its event depends on the product
+// alone, and the host may find Rows in private after the event was paid for (P22). 0 stands for 1.
 type Cap struct {
-	Groups, Rows int64
+	Groups, Rows, Times int64
 
 	_ struct{}
+}
+
+// Each returns how many rows each row counts as; 1 without a cap.
+func (c *Cap) Each() int64 {
+	if c == nil {
+		return 1
+	}
+	return max(c.Times, 1)
 }
 
 // Check returns what is wrong with a cap, or nil; no cap is right.
 func (c *Cap) Check() error {
 	const most = 1 << 32 // of either
-	if c != nil && (c.Groups < 1 || c.Rows < 1 || c.Groups > most || c.Rows > most) {
-		return errors.New("cap: groups and rows must be between 1 and 2^32")
+	if c != nil && (c.Groups < 1 || c.Rows < 1 || c.Times < 0 || c.Groups > most || c.Rows > most || c.Rows > most/c.Each()) {
+		return errors.New("cap: groups, and rows times times, must be between 1 and 2^32")
 	}
 	return nil
 }

@@ -85,11 +85,12 @@ type total struct {
 	additive      *linear.Additive
 	interval      *linear.Interval
 	units         linear.Units
+	each          int64 // how many rows a row counts as
 	offset, scale float64
 }
 
 func newTotal(req sdk.PlanRequest, c sdk.Column, cells linear.Cells, w linear.Weights) (*total, error) {
-	t := &total{column: c, units: cells.Units(req.Public, c), scale: w.Scale}
+	t := &total{column: c, units: cells.Units(req.Public, c), each: req.Public.Cap.Each(), scale: w.Scale}
 	centre := 0.0
 	if d := linear.Divisor(req.Public, cells, c); d > 0 && req.Public.Population > 0 {
 		// N·c + N/T·Σ w(y−c), with T the divisor of a mean
@@ -110,7 +111,7 @@ func newTotal(req sdk.PlanRequest, c sdk.Column, cells linear.Cells, w linear.We
 func (t *total) unit() float64 { return t.lattice.Step * t.scale }
 
 func (t *total) expected(n linear.Noise) []sdk.ExpectedError {
-	rows, centre := float64(t.units.Rows), t.lattice.Centre
+	rows, centre := float64(t.units.Rows/t.each), t.lattice.Centre
 	facts := &sdk.Linear{Low: t.column.Lower - centre, High: t.column.Upper - centre, Scale: t.scale, Adds: t.column.Name}
 	if t.units.Leaves || t.units.Cells > 1 || t.units.Rows > 1 {
 		facts.Low, facts.High = rows*math.Min(0, facts.Low), rows*math.Max(0, facts.High)

@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sort"
 
 	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-var schema = linear.Schema(`"column", "at_most", "keep"`, `
+var schema = linear.Schema(`"column", "at_most"`, `
     "column":  {"type": "string", "description": "the numeric column that says how many rows a unit has"},
     "at_most": {"type": "integer", "minimum": 2, "maximum": 1000, "description": "units with more rows count as having so many"},
-    "keep":    {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many rows of a unit count under the cap"},`)
+    "keep":    {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many rows of a unit count under the cap"},
+    "choose":  {"type": "boolean", "default": false, "description": "instead of keep, for a job that chooses its cap in private: the units are counted between two caps, and the share that is left out is given for each"},`)
 
 type params struct {
 	asked.UnitRows
@@ -27,7 +30,7 @@ type Mechanism struct{}
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	d := linear.Describe(asked.UnitRows{}.Mechanism(), "1.0.0", "numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
-	d.Designs, d.Capped, d.Weighted = []string{"full"}, false, false // a sample of units says less, and a cap hides what is counted
+	d.Capped, d.Weighted = false, false // a cap hides what is counted
 	return d
 }
 
@@ -41,7 +44,7 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 
 // The columns of text of the result.
 const (
-	aboutField  = "column"
+	aboutField  = asked.About
 	figureField = "figure"
 )
 
@@ -52,30 +55,61 @@ type figure struct {
 	of          []float64 // a share: of this sum; nil otherwise
 }
 
+// bins are the smallest numbers of rows in each bin: one for each number, or for each cap that may be chosen, where a bin
+// ends at the next cap.
+func (p params) bins() []int {
+	var all []int
+	if p.Choose {
+		caps := asked.Caps(int64(p.AtMost))
+		for i := range caps {
+			all = append(all, 1)
+			if i > 0 {
+				all[i] = int(caps[i-1]) + 1
+			}
+		}
+		return all
+	}
+	for i := range p.AtMost {
+		all = append(all, i+1)
+	}
+	return all
+}
+
 // figures are the rows of the result of a cell.
 func (p params) figures() []figure {
-	m := p.AtMost
-	all, kept, left := make([]float64, m), make([]float64, m), make([]float64, m)
-	for i := range m {
-		all[i], kept[i] = float64(i+1), float64(min(i+1, p.Keep))
-		left[i] = all[i] - kept[i]
-	}
-	out := []figure{
-		{"rows", "in the table, at least", all, nil},
-		{"rows", "that the cap keeps", kept, nil},
-		{"share", "left out by the cap, at least", left, all},
-	}
-	for i := range m {
-		name := fmt.Sprintf("with %d rows", i+1)
-		switch {
-		case i == 0:
-			name = "with 1 row"
-		case i == m-1:
-			name += " or more"
+	bins := p.bins()
+	weights := func(of func(rows int) int) []float64 {
+		out := make([]float64, len(bins))
+		for i, rows := range bins {
+			out[i] = float64(of(rows))
 		}
-		one := make([]float64, m)
+		return out
+	}
+	all := weights(func(rows int) int { return rows })
+	left := func(keep int) []float64 { return weights(func(rows int) int { return max(rows-keep, 0) }) }
+	out := []figure{{"rows", "in the table, at least", all, nil}}
+	if p.Choose {
+		caps := asked.Caps(int64(p.AtMost))
+		for _, keep := range caps[:len(caps)-1] { // units with more rows than the last count as having so many
+			out = append(out, figure{"share", fmt.Sprintf("left out by a cap of %d, at least", keep), left(int(keep)), all})
+		}
+	} else {
+		out = append(out, figure{"rows", "that the cap keeps", weights(func(rows int) int { return min(rows, p.Keep) }), nil},
+			figure{"share", "left out by the cap, at least", left(p.Keep), all})
+	}
+	for i, rows := range bins {
+		name := fmt.Sprintf("with %d rows", rows)
+		switch {
+		case i == len(bins)-1:
+			name += " or more"
+		case bins[i+1] > rows+1:
+			name = fmt.Sprintf("with %d to %d rows", rows, bins[i+1]-1)
+		case rows == 1:
+			name = "with 1 row"
+		}
+		one := make([]float64, len(bins))
 		one[i] = 1
-		out = append(out, figure{"units", name, one, nil})
+		out = append(out, figure{asked.Units, name, one, nil})
 	}
 	return out
 }
@@ -86,8 +120,9 @@ func (p params) output() []sdk.Field {
 	for _, f := range p.figures() {
 		abouts, names = append(abouts, f.about), append(names, f.name)
 	}
+	slices.Sort(abouts)
 	fields := []sdk.Field{
-		{Name: aboutField, Type: sdk.String, Texts: abouts[:4], Doc: "what is counted: rows, units, or the share of rows that is left out"},
+		{Name: aboutField, Type: sdk.String, Texts: slices.Compact(abouts), Doc: "what is counted: rows, units, or the share of rows that is left out"},
 		{Name: figureField, Type: sdk.String, Texts: names, Doc: "which of them"},
 	}
 	return append(append(fields, p.Interval.With(linear.Fields("the number, or the share", 0))...), linear.Flag(linear.TooFew))
@@ -102,8 +137,13 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.AtMost < 2 || p.Keep < 1 || p.Keep > p.AtMost {
+	switch {
+	case p.Choose && (p.AtMost < 2 || p.AtMost > asked.MostRows || p.Keep != 0):
+		return nil, fmt.Errorf("choose: at_most must be between 2 and %d, and keep must be left out", asked.MostRows)
+	case !p.Choose && (p.AtMost < 2 || p.Keep < 1 || p.Keep > p.AtMost):
 		return nil, errors.New("keep: must be between 1 and at_most, and at_most at least 2")
+	case !p.Choose && req.Public.Design.Kind != "full":
+		return nil, errors.New("choose: the rows that a cap leaves out are those of the whole table, not of a sample")
 	}
 	cells, noise, err := p.Read(req.Public, append(p.output(), linear.Flag(linear.TooFew)))
 	if err != nil {
@@ -122,8 +162,8 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	return &linear.Form{
 		Cells: cells, Noise: noise, Output: p.output(), PerCell: len(p.figures()),
 		Queries: []linear.Query{{
-			Values: []sdk.Column{c}, Reach: n.OneOf(p.AtMost),
-			Add: func(b linear.Block, sums []int64) { p.add(n.Lattice.Value(1, 1), b, sums) },
+			Values: []sdk.Column{c}, Reach: n.OneOf(len(p.bins())),
+			Add: func(b linear.Block, sums []int64) { p.add(n.Lattice, b, sums) },
 		}},
 		Errors: func(noises []linear.Noise) []sdk.ExpectedError { return p.expected(n.Unit(), noises[0]) },
 		Finish: func(sums [][]int64, noises []linear.Noise) []sdk.ResultColumn {
@@ -133,11 +173,16 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 }
 
 // add counts each unit in the bin of its number of rows. // P22
-func (p params) add(one int64, b linear.Block, sums []int64) {
+func (p params) add(l linear.Lattice, b linear.Block, sums []int64) {
+	bins := p.bins()
 	for i, rows := range b.Columns[0].Float64 {
 		if c := b.Cell(i); c >= 0 {
-			bin := int(math.Min(math.Max(math.RoundToEven(rows), 1), float64(p.AtMost)))
-			sums[c*p.AtMost+bin-1] += one
+			w := 1.0
+			if b.Weights != nil {
+				w = l.Weight(b.Weights[i])
+			}
+			bin := sort.SearchInts(bins, int(math.Min(math.Max(math.RoundToEven(rows), 1), float64(p.AtMost)))+1)
+			sums[c*len(bins)+bin-1] += l.Value(1, w)
 		}
 	}
 }
@@ -167,9 +212,9 @@ func (p params) result(cells int, unit float64, sums []int64, n linear.Noise) []
 	figures := p.figures()
 	numbers := linear.Results(p.output()[2:], func(yield func([]float64) bool) {
 		for c := range cells {
-			bins := make([]float64, p.AtMost)
+			bins := make([]float64, len(sums)/cells)
 			for i := range bins {
-				bins[i] = unit * float64(sums[c*p.AtMost+i])
+				bins[i] = unit * float64(sums[c*len(bins)+i])
 			}
 			for _, f := range figures {
 				if !yield(f.row(p.Interval, bins, unit*n.SD, n)) {

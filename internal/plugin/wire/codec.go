@@ -138,7 +138,7 @@ func (w *words) public(p sdk.Public) *Public {
 	d := p.Design
 	var c *Cap
 	if p.Cap != nil {
-		c = &Cap{Groups: p.Cap.Groups, Rows: p.Cap.Rows}
+		c = &Cap{Groups: p.Cap.Groups, Rows: p.Cap.Rows, Times: p.Cap.Times}
 	}
 	return &Public{
 		Cap:      c,
@@ -160,7 +160,7 @@ func (w *words) readPublic(m *Public) sdk.Public {
 	d := m.GetDesign()
 	var c *sdk.Cap
 	if m.GetCap() != nil {
-		c = &sdk.Cap{Groups: m.GetCap().GetGroups(), Rows: m.GetCap().GetRows()}
+		c = &sdk.Cap{Groups: m.GetCap().GetGroups(), Rows: m.GetCap().GetRows(), Times: m.GetCap().GetTimes()}
 	}
 	return sdk.Public{
 		Cap:      c,

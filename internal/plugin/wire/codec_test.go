@@ -30,7 +30,7 @@ var (
 				{Name: "g", Type: sdk.Category, Missing: sdk.MissingDrop, Domain: []string{"a", "", "ü"}},
 				{Name: "h", Type: sdk.Category, Missing: sdk.MissingRefuse, Domain: []string{"a"}},
 			},
-			Cap: &sdk.Cap{Groups: 3, Rows: 4},
+			Cap: &sdk.Cap{Groups: 3, Rows: 4, Times: 5},
 		},
 		Target: privacy.Point{Epsilon: 0.1, Delta: 1e-9}, InRho: true,
 	}

@@ -753,10 +753,15 @@ func (x *Public) GetCap() *Cap {
 // Cap says that a unit has rows in at most so many groups of the column that the
 // parameter "by" names, and at most so many rows in each; without "by", at most so many
 // rows in all. Both are at least 1.
+//
+// Where times is above 1, each row counts as so many rows: a mechanism MUST plan its noise as
+// for groups with rows × times rows, add up each row times times, add the noise, and only then
+// divide by times. So its event depends on the product alone. 0 stands for 1.
 type Cap struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Groups        int64                  `protobuf:"varint,1,opt,name=groups,proto3" json:"groups,omitempty"`
 	Rows          int64                  `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
+	Times         int64                  `protobuf:"varint,3,opt,name=times,proto3" json:"times,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -801,6 +806,13 @@ func (x *Cap) GetGroups() int64 {
 func (x *Cap) GetRows() int64 {
 	if x != nil {
 		return x.Rows
+	}
+	return 0
+}
+
+func (x *Cap) GetTimes() int64 {
+	if x != nil {
+		return x.Times
 	}
 	return 0
 }
@@ -2538,10 +2550,11 @@ const file_mechanism_proto_rawDesc = "" +
 	"population\x123\n" +
 	"\x06design\x18\x04 \x01(\v2\x1b.dprelease.plugin.v1.DesignR\x06design\x125\n" +
 	"\acolumns\x18\x05 \x03(\v2\x1b.dprelease.plugin.v1.ColumnR\acolumns\x12*\n" +
-	"\x03cap\x18\x06 \x01(\v2\x18.dprelease.plugin.v1.CapR\x03cap\"1\n" +
+	"\x03cap\x18\x06 \x01(\v2\x18.dprelease.plugin.v1.CapR\x03cap\"G\n" +
 	"\x03Cap\x12\x16\n" +
 	"\x06groups\x18\x01 \x01(\x03R\x06groups\x12\x12\n" +
-	"\x04rows\x18\x02 \x01(\x03R\x04rows\"\xd9\x01\n" +
+	"\x04rows\x18\x02 \x01(\x03R\x04rows\x12\x14\n" +
+	"\x05times\x18\x03 \x01(\x03R\x05times\"\xd9\x01\n" +
 	"\x06Design\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04rate\x18\x02 \x01(\x01R\x04rate\x12\x1f\n" +

@@ -40,7 +40,7 @@ func Check(t *testing.T, m sdk.Mechanism, cases ...Case) {
 }
 
 // Cases are the cases of a mechanism that takes groups: every combination of relation, filter,
-// groups, cap and noise, with twins that leave out the cap. Params is the text that follows the
+// groups, cap and noise, with twins that leave out the cap, or plan for a smaller one. Params is the text that follows the
 // parameters "noise" and "by": empty, or a comma and more parameters, then "}".
 func Cases(params string, columns ...sdk.Column) []Case {
 	g := sdk.Column{Name: "g", Type: sdk.Category, Domain: []string{"a", "b", "c", "d"}, Missing: sdk.MissingDrop}
@@ -64,6 +64,7 @@ func Cases(params string, columns ...sdk.Column) []Case {
 				Case{Name: name + ", groups, cap", Request: With(groups, 2, 1), Twins: map[string]sdk.PlanRequest{
 					"no cap": groups, "one group": With(groups, 1, 1),
 				}},
+				Case{Name: name + ", filter, cap found", Request: Found(filter, 2, 3), Twins: map[string]sdk.PlanRequest{"noise for fewer rows than are kept": Found(filter, 1, 3)}},
 			)
 		}
 	}

@@ -36,6 +36,12 @@ func With(req sdk.PlanRequest, groups, rows int64) sdk.PlanRequest {
 	return req
 }
 
+// Found is the request with a cap of so many rows on every unit, each of which counts times times.
+func Found(req sdk.PlanRequest, rows, times int64) sdk.PlanRequest {
+	req.Public.Cap = &sdk.Cap{Groups: 1, Rows: rows, Times: times}
+	return req
+}
+
 // Get is a column of numbers of a result.
 func Get(o sdktest.Outcome, name string) []float64 {
 	for _, c := range o.Result.Columns {

@@ -61,6 +61,7 @@ class Column:
 class Cap:
     groups: int = 0
     rows: int = 0
+    times: int = 0  # each row counts as so many rows; 0 stands for 1
 
 
 @dataclass

@@ -125,7 +125,7 @@ func publics(d sdk.Description) []sdk.Public {
 			sdk.Public{Relation: privacy.AddRemove, SampleRelations: add, Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: 5.5, MaxWeight: 21}})
 	}
 	if d.Capped { // units with several rows, of a few of these tables
-		for i, c := range []sdk.Cap{{Groups: 2, Rows: 2}, {Groups: 1, Rows: 3}, {Groups: 3, Rows: 1}, {Groups: 2, Rows: 1}} {
+		for i, c := range []sdk.Cap{{Groups: 2, Rows: 2}, {Groups: 1, Rows: 3}, {Groups: 3, Rows: 1}, {Groups: 2, Rows: 1, Times: 3}} {
 			p := known[[]int{0, 2, 4, 10}[i]]
 			p.Cap = &c
 			known = append(known, p)
