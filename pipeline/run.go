@@ -100,21 +100,26 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	}
 	// Whatever can go wrong with the page's figures goes wrong before the debit.
 	o.reach("paging")
-	rep, err := output.Describe(priced, o.Version)
-	if err != nil {
-		return nil, failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
-	}
-	if err := rep.Judge(); err != nil {
-		return nil, failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
-	}
-	for i, d := range rep.Draws {
-		if id := ids[d.Name]; id != "" {
-			rep.Draws[i].Kept.ID = id
+	describe := func(p *plan.Priced) (rep report.Report, page *report.Page, err error) {
+		if rep, err = output.Describe(p, o.Version); err == nil {
+			err = rep.Judge()
 		}
+		for i, d := range rep.Draws {
+			if id := ids[d.Name]; id != "" && err == nil {
+				rep.Draws[i].Kept.ID = id
+			}
+		}
+		if err == nil {
+			page, err = report.NewPage(&rep)
+		}
+		if err != nil {
+			err = failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
+		}
+		return rep, page, err
 	}
-	page, err := report.NewPage(&rep)
+	rep, page, err := describe(priced)
 	if err != nil {
-		return nil, failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
+		return nil, err
 	}
 	out, err := output.NewFolder(j.Output.Dir, o.disk)
 	if err != nil {
@@ -166,6 +171,12 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	// Too late for an interrupt: what is left takes no time and must not be cut.
 	interruptible := ctx
 	ctx = context.WithoutCancel(ctx)
+	if r.Plan.CapFound() { // the report says what the releases are, and not what they could have been
+		if rep, page, err = describe(priced.Chosen(r.Plan)); err != nil {
+			b.Failed(ctx, t, err, false)
+			return nil, err
+		}
+	}
 	rep.Budget, rep.Look = b.Account(), looked
 	outcome, err := deliver(ctx, r, rep, page, out, b, o.reach, func() error { return o.hour.publishes(interruptible) })
 	if err != nil {

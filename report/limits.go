@@ -25,6 +25,41 @@ type CapLimit struct {
 	// Totals says how a total lies to that of all rows: one of the constants below, "" where
 	// the values are no totals.
 	Totals string `json:"totals,omitempty"`
+	// Choice says that Rows are chosen in private, nil where the job says them.
+	Choice *CapChoice `json:"choice,omitempty"`
+}
+
+// CapChoice says how a cap is chosen in private.
+type CapChoice struct {
+	AtMost int64 `json:"at_most"` // the largest that may be chosen
+	// Made says that the run chose Rows. Before that Rows are the likeliest, or the most.
+	Made   bool        `json:"made,omitempty"`
+	Likely []LikelyCap `json:"likely,omitempty"` // if units have as many rows as the job assumes
+}
+
+// LikelyCap is a cap and in how many of 100 runs it is chosen.
+type LikelyCap struct {
+	Rows    int64 `json:"rows"`
+	Percent int   `json:"percent"`
+}
+
+// text returns the words that say how the cap is chosen, "" where the job says it.
+func (c *CapChoice) text(w words) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Made:
+		return w.t("limit.cap_made", c.AtMost)
+	case len(c.Likely) == 0:
+		return w.t("limit.cap_open", c.AtMost)
+	}
+	var likely []string
+	for _, l := range c.Likely {
+		if len(likely) < 4 && l.Percent > 0 {
+			likely = append(likely, w.t("limit.cap_likely", l.Rows, l.Percent))
+		}
+	}
+	return w.t("limit.cap_assumed", c.AtMost, strings.Join(likely, ", "))
 }
 
 // How a capped total lies to that of all rows.
@@ -72,16 +107,6 @@ func limitText(w words, e Release, d Dataset, filter bool) []string {
 	}
 	if c := e.Limits.Cap; c != nil {
 		out = append(out, c.text(w, w.one(d)))
-	}
-	if p := d.Periods; p != nil && p.Held == HeldByCap {
-		switch {
-		case p.AtMost == 1:
-			out = append(out, w.t("limit.period", w.one(d), p.Count))
-		case p.Apart > 1:
-			out = append(out, w.t("limit.periods_apart", w.one(d), p.AtMost, p.Count, p.Apart))
-		default:
-			out = append(out, w.t("limit.periods", w.one(d), p.AtMost, p.Count))
-		}
 	}
 	if n := e.Limits.UnitRows; n > 0 {
 		out = append(out, w.t("limit.unit_rows", w.one(d), n))
@@ -136,6 +161,7 @@ func (c *CapLimit) text(w words, unit string) string {
 	case c.Groups > 1:
 		text = w.t("limit.cap_groups", unit, c.Groups, rows)
 	}
+	text += c.Choice.text(w)
 	switch c.Totals {
 	case TotalsLower:
 		text += w.t("limit.totals_lower")

@@ -153,6 +153,7 @@ func (k *checker) plainTable() {
 		k.refuse(lang.Key("dataset.derive", c.Name), []string{"bounds"}, "say lower and upper, or release from one table in a job of its own", why)
 	}
 	k.refuse("dataset.cap", []string{"measure"}, "leave it out, or measure it in a job with this table alone", why)
+	k.refuse("dataset.cap.rows", []string{"private"}, "say rows: and a number, or release from one table in a job of its own", "chooses a cap, and "+why)
 }
 
 // tableOf checks which table a release counts.

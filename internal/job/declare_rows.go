@@ -111,8 +111,8 @@ func capped() kind[Cap] {
 	return object(
 		key("groups", count(), func(c *Cap) *int64 { return &c.Groups },
 			"The largest number of groups of a release in which a unit counts", otherwise("1"), example("3")),
-		key("rows", count(), func(c *Cap) *int64 { return &c.Rows },
-			"The largest number of rows of a unit that count in each group, or in all if a release has no groups", required(), example("4")),
+		key("rows", capRows(), func(c *Cap) *CapRows { return &c.CapRows },
+			"The largest number of rows of a unit that count in each group, or in all if a release has no groups; or that the run chooses it in private, for the releases that use it", required(), example("4")),
 		key("measure", optional(measuredCap()), func(c *Cap) **Measure { return &c.Measure },
 			"Pays for a release that says how much the cap leaves out: noisy numbers of units by their number of rows, the number of rows, and the share that does not count, with intervals", example(`{epsilon: "0.05", at_most: 50}`)),
 	)

@@ -41,8 +41,8 @@ func (j *Job) Plugin(name string) (Plugin, bool) {
 
 // Column returns the declared column of that name.
 func (d *Dataset) Column(name string) (Column, bool) {
-	if name == UnitRows && !d.declares(name) && d.Cap != nil && d.Cap.Measure != nil {
-		return Column{Name: UnitRows, Type: Number, Lower: big.NewRat(1, 1), Upper: big.NewRat(d.Cap.Measure.AtMost, 1), Missing: Handling{Rule: Refuse}}, true
+	if most := d.CountsRows(); name == UnitRows && !d.declares(name) && most > 0 {
+		return Column{Name: UnitRows, Type: Number, Lower: big.NewRat(1, 1), Upper: big.NewRat(most, 1), Missing: Handling{Rule: Refuse}}, true
 	}
 	return first(d.Columns, func(c Column) bool { return c.Name == name })
 }

@@ -55,16 +55,34 @@ func (m *Measure) part(of int64) Guarantee {
 
 // CountsUnits reports whether the rows of a release are the units of the job, each with the number
 // of its rows, although the job caps units and does not fold them.
-func (r *Release) CountsUnits() bool { return r.Measures == capMeasure }
+func (r *Release) CountsUnits() bool { return r.Measures == capMeasure || r.Measures == capChoice }
 
 const capMeasure = "dataset.cap.measure"
+
+// CountsRows is the largest number of rows that a unit counts with where units are counted by their rows, 0 where they are not.
+func (d *Dataset) CountsRows() int64 {
+	switch c := d.Cap; {
+	case c == nil:
+	case c.Choice != nil:
+		if caps := c.Choice.Caps(); len(caps) > 0 {
+			return caps[len(caps)-1]
+		}
+	case c.Measure != nil:
+		return c.Measure.AtMost
+	}
+	return 0
+}
 
 // measures adds the releases that measures pay for.
 func (k *checker) measures() {
 	d := &k.j.Dataset
 	given := k.j.Releases
-	if d.Cap != nil && d.Cap.Measure != nil && k.measure(capMeasure, d.Cap.Measure) {
-		k.measureCap(d.Cap, given)
+	switch c := d.Cap; {
+	case c == nil:
+	case c.Choice != nil:
+		k.choice(c, given)
+	case c.Measure != nil && k.measure(capMeasure, c.Measure):
+		k.measureCap(c, given)
 	}
 	for i := range d.Columns {
 		if c := &d.Columns[i]; c.Measure != nil && k.measure(lang.Key(c.path(), "measure"), c.Measure) {
@@ -80,7 +98,7 @@ func (k *checker) measure(path string, m *Measure) bool {
 		if !k.unread(path) {
 			k.wrong(path, `say epsilon: "0.05"`, "needs epsilon or rho, and not both")
 		}
-	case path == capMeasure && m.AtMost < 2:
+	case (path == capMeasure || path == capChoice) && m.AtMost < 2:
 		if !k.unread(path) {
 			k.wrong(lang.Key(path, "at_most"), "", "must be at least 2: it tells units with one row from others")
 		}
@@ -111,17 +129,14 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 	case len(given) == 0 || c.Rows == 0:
 		return
 	}
-	where, keep := given[0].Where, c.Rows
+	keep := c.Rows
 	for _, r := range given {
-		if r.Where.Text != where.Text {
-			where = Expression{}
-		}
 		if len(r.By) > 0 && keep == c.Rows {
 			keep *= c.Groups
 		}
 	}
 	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: int(min(keep, c.Measure.AtMost))},
-		Release{Name: k.freeName("rows_left_out_by_cap"), From: Table, Where: where, Guarantee: c.Measure.part(1), Measures: capMeasure})
+		Release{Name: k.freeName("rows_left_out_by_cap"), From: Table, Where: shared(given), Guarantee: c.Measure.part(1), Measures: capMeasure})
 }
 
 // measureBounds adds two shares: of the values at or beyond the lower bound of a column, and of

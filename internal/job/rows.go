@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/plugins/asked"
 )
 
 // FoldBy says how the rows of a unit become one value. The zero value is invalid.
@@ -26,8 +27,31 @@ const (
 // Cap bounds what one unit adds to a release: rows in at most Groups of its groups, and
 // at most Rows in each (P22).
 type Cap struct {
-	Groups, Rows int64
-	Measure      *Measure // of what it leaves out, nil for none
+	Groups int64
+	CapRows
+	Measure *Measure // of what it leaves out, nil for none
+}
+
+// CapRows are the rows of a unit that count in a group.
+type CapRows struct {
+	// Rows are those that the run found where they are chosen in private, and before that those that the job assumes to be
+	// chosen, or the most that may be.
+	Rows   int64
+	Choice *Choice // of Rows in private, nil where the job says them
+}
+
+// Found is the cap with the rows that were found.
+func (c Cap) Found(rows int64) *Cap {
+	c.Rows = rows
+	return &c
+}
+
+// Times returns how many rows each row counts as, so that noise covers as many whichever cap is chosen.
+func (c *Cap) Times() int64 {
+	if c.Choice == nil {
+		return 0
+	}
+	return asked.MostRows / c.Rows
 }
 
 // NoUnit says what becomes of a row whose unit is missing. The zero value is invalid.

@@ -68,6 +68,8 @@ func (p *Planned) distributable() error {
 		}
 		for _, r := range d.Releases {
 			switch builtin, _ := r.Mech.Origin(); {
+			case r.Job.ChoosesCap():
+				wrong("dataset.cap.rows", "the cap is chosen from the rows before other releases read them")
 			case r.Job.Bounds != "":
 				wrong(job.Key("dataset.columns", r.Job.Bounds), "its bounds are found in the rows before other releases read them")
 			case !builtin:

@@ -25,6 +25,7 @@ type Planned struct {
 type Found struct {
 	Keys   map[string][]string // selected values (P25), by the release that pays for the selection
 	Bounds map[string]float64  // by column
+	Rows   int64               // of a cap; 0 where none was found
 }
 
 // plan divides the guarantees of a job, which may be those of a division of budget.spend, and
@@ -61,7 +62,7 @@ func (f *Draft) plan(ctx context.Context, j *job.Job) (*Planned, error) {
 	if broken != nil {
 		return nil, broken
 	}
-	return p, nil
+	return p.choosable(ctx)
 }
 
 // With is the plan of the same job once a run found something. Its events are those that were
@@ -69,14 +70,22 @@ func (f *Draft) plan(ctx context.Context, j *job.Job) (*Planned, error) {
 func (p *Planned) With(ctx context.Context, f Found) (*Planned, error) {
 	next := *p
 	next.found = Found{Keys: joined(p.found.Keys, f.Keys), Bounds: joined(p.found.Bounds, f.Bounds)}
+	if next.found.Rows = p.found.Rows; f.Rows > 0 {
+		next.Job, next.found.Rows = withCap(p.Job, f.Rows), f.Rows
+	}
 	next.Draws = slices.Clone(p.Draws)
 	for i, d := range p.Draws {
 		one := *d
 		one.Releases = slices.Clone(d.Releases)
 		for n, r := range d.Releases {
-			if k := d.KeysOf(p.Job, r); k != nil && f.Keys[k.Job.Name] != nil {
-				var err error
-				if r, err = r.chosen(ctx, p.Job, d, r.named(f.Keys[k.Job.Name])); err != nil {
+			var err error
+			if f.Rows > 0 && !r.Job.CountsUnits() {
+				if r, err = r.under(ctx, next.Job, d); err != nil {
+					return nil, err
+				}
+			}
+			if k := d.KeysOf(next.Job, r); k != nil && f.Keys[k.Job.Name] != nil {
+				if r, err = r.chosen(ctx, next.Job, d, r.named(f.Keys[k.Job.Name])); err != nil {
 					return nil, err
 				}
 			}
@@ -106,6 +115,9 @@ func joined[V any](a, b map[string]V) map[string]V {
 	maps.Copy(out, b)
 	return out
 }
+
+// CapFound reports whether a run chose the cap.
+func (p *Planned) CapFound() bool { return p.found.Rows > 0 }
 
 // Bounds are those that were found, by column.
 func (p *Planned) Bounds() map[string]float64 { return p.found.Bounds }

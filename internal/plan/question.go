@@ -51,7 +51,7 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 		if !about.Capped {
 			return out, fmt.Errorf("%s does not support units with several rows, so dataset.cap does not protect them: use dataset.fold", r.Mechanism)
 		}
-		out.Public.Cap = &sdk.Cap{Groups: j.Dataset.Cap.Groups, Rows: j.Dataset.Cap.Rows}
+		out.Public.Cap = &sdk.Cap{Groups: j.Dataset.Cap.Groups, Rows: j.Dataset.Cap.Rows, Times: j.Dataset.Cap.Times()}
 		if len(r.By) == 0 {
 			out.Public.Cap.Groups = 1
 		}

@@ -38,7 +38,7 @@ func (r *Runner) choose(ctx context.Context, d *plan.PlannedDraw, picks *picker,
 
 // What can go wrong with a selection, after the debit: fixed texts (P20).
 var (
-	errKeysPlan = failure.New(failure.ExitPlugin, "PLUGIN_KEYS", "a mechanism made another plan for the groups that were selected"+failure.SpentOnly)
+	errKeysPlan = failure.New(failure.ExitPlugin, "PLUGIN_KEYS", "a mechanism made another plan for the groups or the cap found in private"+failure.SpentOnly)
 	errKeysMany = failure.New(failure.ExitSource, "KEYS_MANY", "a group column has more values than can be numbered"+failure.SpentOnly)
 )
 

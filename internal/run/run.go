@@ -106,7 +106,16 @@ func (r *Runner) draw(ctx context.Context, i int, src *noise.Source) error {
 	if err != nil {
 		return err
 	}
-	if err := r.choose(ctx, d, picks, src); err != nil {
+	// The number of scans does not depend on what is found.
+	searches, others := r.batches(d.Releases, isSearch), r.batches(d.Releases, isOther)
+	scan, scans := 0, len(searches)+len(others)
+	if slices.ContainsFunc(d.Releases, choosesCap) {
+		scan, scans = 1, scans+1
+	}
+	if err := r.chooseCap(ctx, i, picks, src, r.progress(d, 0, scans)); err != nil {
+		return err
+	}
+	if err := r.choose(ctx, r.Plan.Draws[i], picks, src); err != nil {
 		return err
 	}
 	for _, rel := range r.Plan.Draws[i].Releases {
@@ -114,23 +123,23 @@ func (r *Runner) draw(ctx context.Context, i int, src *noise.Source) error {
 			r.keep(rel, nothing(rel))
 		}
 	}
-	searches, others := r.batches(r.Plan.Draws[i].Releases, isSearch), r.batches(r.Plan.Draws[i].Releases, isOther)
-	scans := len(searches) + len(others)
-	for n, batch := range searches {
-		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, n, scans)); err != nil {
+	searches = r.batches(r.Plan.Draws[i].Releases, isSearch)
+	for _, batch := range searches {
+		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, scan, scans)); err != nil {
 			return err
 		}
+		scan++
 	}
 	if len(searches) > 0 { // bounds are found before anything reads a column over them
 		if err := r.bound(ctx, searches); err != nil {
 			return err
 		}
-		others = r.batches(r.Plan.Draws[i].Releases, isOther)
 	}
-	for n, batch := range others {
-		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, len(searches)+n, scans)); err != nil {
+	for _, batch := range r.batches(r.Plan.Draws[i].Releases, isOther) {
+		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, scan, scans)); err != nil {
 			return err
 		}
+		scan++
 	}
 	return picks.selector.Done()
 }
@@ -141,7 +150,9 @@ func empty(rel *plan.PlannedRelease) bool { return rel.Cells != nil && rel.Cells
 // isSearch reports whether a release is run, and finds the bounds of a column; isOther whether
 // it is run, and does not.
 func isSearch(rel *plan.PlannedRelease) bool { return !empty(rel) && rel.Job.Bounds != "" }
-func isOther(rel *plan.PlannedRelease) bool  { return !empty(rel) && rel.Job.Bounds == "" }
+func isOther(rel *plan.PlannedRelease) bool {
+	return !empty(rel) && rel.Job.Bounds == "" && !rel.Job.ChoosesCap()
+}
 
 // bound plans with the bounds that searches found.
 func (r *Runner) bound(ctx context.Context, searches [][]*plan.PlannedRelease) (err error) {
@@ -211,7 +222,10 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 	defer cancel(nil)
 	of := r.side(batch[0])
 	folded := of.units.folds() || batch[0].Job.CountsUnits()
-	s := &sample{picker: picks.on(of), source: of.source(batch[0]), content: of.table.Content, job: of.job, lookups: of.table.lookups, found: r.Plan.Bounds(),
+	if picks = picks.on(of); batch[0].Job.CountsUnits() {
+		picks = picks.ofUnits()
+	}
+	s := &sample{picker: picks, source: of.source(batch[0]), content: of.table.Content, job: of.job, lookups: of.table.lookups, found: r.Plan.Bounds(),
 		folded: folded, present: folded && (batch[0].Job.Where.Said() || of.job.Dataset.MayVanish()), progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))

@@ -174,6 +174,14 @@ func (p *picker) on(s *side) *picker {
 	return one
 }
 
+// ofUnits returns the draw as a source with one row for each unit sees it, in the order of the units' numbers.
+func (p *picker) ofUnits() *picker {
+	if p.every {
+		return p
+	}
+	return &picker{index: itself{}, drawn: p.drawn, unitWeights: p.unitWeights}
+}
+
 // unitBlock is how many units are drawn at once.
 const unitBlock = 1 << 16
 

@@ -27,13 +27,8 @@ type yearly struct {
 	plan *plan.Planned
 }
 
-// newYearly plans a series for units in up to so many periods, whom nothing holds to them.
+// newYearly plans a series for units in up to so many periods.
 func newYearly(t *testing.T, atMost int) *yearly {
-	return newSeries(t, fmt.Sprintf("periods_of_unit: {at_most: %d}\n    revised: accept", atMost))
-}
-
-// newSeries plans a series that says something of its units.
-func newSeries(t *testing.T, of string) *yearly {
 	y := &yearly{t: t, file: filepath.Join(t.TempDir(), "tiny.csv")}
 	j, err := job.Parse("job.yaml", []byte(fmt.Sprintf(`version: 1
 job: tiny
@@ -53,7 +48,7 @@ series:
   s:
     periods: {from: 2026-01, to: 2026-03}
     publish: [month, running]
-    %s
+    periods_of_unit: {at_most: %d}
 releases:
   - {name: n, series: s, mechanism: count, guarantee: {rho: "0.1"}}
   - {name: x, series: s, mechanism: sum, params: {column: x}, guarantee: {rho: "0.1"}}
@@ -61,7 +56,7 @@ releases:
   - {name: m, series: s, mechanism: mean, params: {column: x}, guarantee: {rho: "0.1"}}
   - {name: t, series: s, mechanism: marginals, params: {columns: [g], hierarchies: [{column: g, levels: [{name: half, map: {a: low, b: low, c: high}}]}]}, guarantee: {rho: "0.1"}}
 output: {dir: out}
-`, y.file, of)), job.Options{})
+`, y.file, atMost)), job.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +85,7 @@ func (l life) within() (out []int) {
 type measured map[string][][]*big.Int
 
 // steps makes all steps of a series on a table, without noise.
-func (y *yearly) steps(units []life, broken func(*Slices)) (out []measured) {
+func (y *yearly) steps(units []life, broken func(map[int]*OpenedTable)) (out []measured) {
 	y.t.Helper()
 	text := "u,x,g,m\n"
 	for u, l := range units {
@@ -108,16 +103,20 @@ func (y *yearly) steps(units []life, broken func(*Slices)) (out []measured) {
 		y.t.Fatal(err)
 	}
 	defer opened.Close()
-	of, err := opened.Slices(y.t.Context(), y.plan, threePeriods)
+	views, err := opened.Periods(y.t.Context(), "m", threePeriods)
 	if err != nil {
 		y.t.Fatal(err)
+	}
+	of := map[int]*OpenedTable{}
+	for s, v := range views {
+		of[s] = v
 	}
 	if broken != nil {
 		broken(of)
 	}
 	sums := map[int]*SliceSums{}
-	for s := range threePeriods {
-		vectors, err := sliceSums(y.t.Context(), y.plan, of.counting(s), inProcess(builtin.Mechanisms()))
+	for s, v := range of {
+		vectors, err := sliceSums(y.t.Context(), y.plan, v, inProcess(builtin.Mechanisms()))
 		if err != nil {
 			y.t.Fatal(err)
 		}
@@ -226,7 +225,7 @@ func TestBrokenSeriesAreCaught(t *testing.T) {
 
 func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 	base := y.steps(others, nil)
-	run := func(l life, broken func(*Slices)) []measured {
+	run := func(l life, broken func(map[int]*OpenedTable)) []measured {
 		return y.steps(append(slices.Clone(others), l), broken)
 	}
 	caught := func(what string, got, charged, honest float64) {
@@ -273,9 +272,9 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 	// A unit is counted in a period that it is not in: each slice also holds the rows of another one.
 	var wrong life
 	wrong[least] = two
-	leak := func(of *Slices) {
+	leak := func(of map[int]*OpenedTable) {
 		for p := range threePeriods {
-			of.views[p] = of.views[least]
+			of[p] = of[least]
 		}
 	}
 	caught("a slice that leaks into the others", y.apart(rel, y.steps(others, leak), run(wrong, leak)), float(s.One(least)), float(s.Life()))

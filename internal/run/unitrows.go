@@ -226,21 +226,28 @@ func (s *side) cap(ctx context.Context, p *plan.Planned, src *noise.Source) erro
 		return err
 	}
 	s.units = &unitRows{index: index, files: []io.Closer{index}, measured: map[string]rowSource{}, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
-	for _, draw := range p.Draws {
-		for _, rel := range draw.Releases {
-			if rel.Job.Table != d.Table {
-				continue
+	for _, rel := range p.Releases() {
+		if rel.Job.Table == d.Table && rel.Job.CountsUnits() {
+			if err := s.countRows(ctx, rel); err != nil {
+				return err
 			}
-			if rel.Job.CountsUnits() {
-				if err := s.countRows(ctx, rel); err != nil {
-					return err
-				}
-				continue
-			}
-			if key := capKey(rel); s.units.sets[key] == nil {
-				if s.units.sets[key], err = s.capOf(ctx, rel, src, nil); err != nil {
-					return err
-				}
+		}
+	}
+	if d.Cap.Choice != nil { // the cap is not known yet
+		return nil
+	}
+	return s.capAll(ctx, p, src)
+}
+
+// capAll chooses the rows that count for all releases.
+func (s *side) capAll(ctx context.Context, p *plan.Planned, src *noise.Source) (err error) {
+	for _, rel := range p.Releases() {
+		if rel.Job.Table != s.job.Dataset.Table || rel.Job.CountsUnits() {
+			continue
+		}
+		if key := capKey(rel); s.units.sets[key] == nil {
+			if s.units.sets[key], err = s.capOf(ctx, rel, src, nil); err != nil {
+				return err
 			}
 		}
 	}

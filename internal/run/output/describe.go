@@ -37,7 +37,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	r.Publication = (*report.Publication)(j.Publication)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if step := p.Step(); step != nil {
-		r.Dataset.Periods = &report.Periods{Count: len(step.Periods), AtMost: step.AtMost(), Apart: step.Apart(), Held: string(step.Held()), Rho: ledger.Up(step.Most()), Life: ledger.Up(step.Life())}
+		r.Dataset.Periods = &report.Periods{Count: len(step.Periods), AtMost: step.AtMost(), Rho: ledger.Up(step.Most()), Life: ledger.Up(step.Life())}
 	}
 	if c := j.Dataset.Collected; c != nil {
 		facts := p.Collection().Facts()
@@ -246,7 +246,7 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 		entry.Suppress = &report.Suppress{Below: rational.Up(s.Below), Column: r.SuppressBy()}
 	}
 	entry.Weights = weightsOf(j, d, r)
-	entry.Limits = describeLimits(j, r)
+	entry.Limits = describeLimits(p, r)
 	if entry.Limits.Text = report.LimitText(entry, datasetReport(j)); len(entry.Limits.Text) == 0 {
 		entry.Limits = nil
 	}

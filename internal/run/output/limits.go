@@ -13,10 +13,10 @@ import (
 
 // describeLimits describes what is clipped, capped and left out of a release: all of it follows
 // from the job.
-func describeLimits(j *job.Job, r *plan.PricedRelease) *report.Limits {
-	j = j.Of(r.Job.Table)
-	if c := j.Dataset.Cap; r.Job.CountsUnits() {
-		return &report.Limits{UnitRows: c.Measure.AtMost}
+func describeLimits(p *plan.Priced, r *plan.PricedRelease) *report.Limits {
+	j := p.Job.Of(r.Job.Table)
+	if r.Job.CountsUnits() {
+		return &report.Limits{UnitRows: j.Dataset.CountsRows()}
 	}
 	out := &report.Limits{}
 	names := slices.Concat(r.Plan.Columns, r.Job.By)
@@ -42,9 +42,25 @@ func describeLimits(j *job.Job, r *plan.PricedRelease) *report.Limits {
 		}
 	}
 	if c := j.Dataset.Cap; c != nil {
-		out.Cap = &report.CapLimit{Rows: c.Rows, Totals: totals(r, numbers)}
+		out.Cap = &report.CapLimit{Rows: c.Rows, Totals: totals(r, numbers), Choice: describeChoice(p)}
 		if len(r.Job.By) > 0 {
 			out.Cap.Groups = c.Groups
+		}
+	}
+	return out
+}
+
+// describeChoice describes how a cap is chosen in private, nil where the job says it.
+func describeChoice(p *plan.Priced) *report.CapChoice {
+	c := p.Job.Dataset.Cap
+	if c == nil || c.Choice == nil { // of several tables none chooses a cap
+		return nil
+	}
+	caps := c.Choice.Caps()
+	out := &report.CapChoice{AtMost: caps[len(caps)-1], Made: p.CapFound()}
+	if !out.Made {
+		for _, l := range p.Likely() {
+			out.Likely = append(out.Likely, report.LikelyCap(l))
 		}
 	}
 	return out

@@ -69,7 +69,7 @@ var All = []Code{
 	{"PLUGIN_CRASH", ExitPlugin, RetryLook, "a plugin ended in the middle of a call", "look at the plugin"},
 	{"PLUGIN_DESCRIPTION", ExitPlugin, RetryNo, "a plugin does not describe the mechanism that was asked for", "mend the plugin, or name another mechanism"},
 	{"PLUGIN_FAILED", ExitPlugin, RetryLook, "a mechanism reported a failure", "look at the plugin"},
-	{"PLUGIN_KEYS", ExitPlugin, RetryLook, "a mechanism made another plan for the groups that were selected", "mend the plugin"},
+	{"PLUGIN_KEYS", ExitPlugin, RetryLook, "a mechanism made another plan for the groups or the cap found in private", "mend the plugin"},
 	{"PLUGIN_LATTICE", ExitPlugin, RetryLook, "a result holds a value off its public lattice", "mend the plugin"},
 	{"PLUGIN_NOISE_FAILED", ExitPlugin, RetryLook, "the host could not draw the noise that was asked for", "look at the plugin's plan"},
 	{"PLUGIN_NOISE_MISMATCH", ExitPlugin, RetryLook, "a plugin asked for other noise than it had planned", "mend the plugin"},

@@ -1,0 +1,101 @@
+package job
+
+import (
+	"errors"
+	"math/big"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/plugins/asked"
+)
+
+// Choice says that a cap is chosen in private: a release of its own counts units by their numbers of rows, with noise, before
+// the others are made, and the cap that suits these follows from the noisy numbers.
+type Choice struct {
+	Private Measure // pays for the numbers; AtMost is the largest cap
+	// Assume are the assumed numbers of units with 1, 2, 3 … rows. They forecast the choice and change nothing else.
+	Assume []int64
+}
+
+// Caps are those that may be chosen.
+func (c *Choice) Caps() []int64 { return asked.Caps(c.Private.AtMost) }
+
+// capRows is a whole number, or a mapping that has the run choose one.
+func capRows() kind[CapRows] {
+	n := count()
+	form := object(
+		key("private", measuredBounds(), func(c *Choice) *Measure { return &c.Private },
+			"What the noisy numbers of units by their rows may cost on the population, beside the releases: epsilon, or rho", required(), example(`{epsilon: "0.05"}`)),
+		key("at_most", count(), func(c *Choice) *int64 { return &c.Private.AtMost },
+			"The largest cap that may be chosen, up to 720. A large number adds noise to the numbers", required(), example("50")),
+		key("assume", list(wholes(), 1), func(c *Choice) *[]int64 { return &c.Assume },
+			"Assumed numbers of units with 1, 2, 3 … rows, for a forecast of the choice. Nothing in it may come from the table", example("[6000, 2500, 900, 300]"), out("it forecasts, and changes no release")),
+	)
+	return kind[CapRows]{label: n.label + ", or mapping", schema: schema{"anyOf": []schema{n.schema, form.schema}}, nested: form.nested, suffix: form.suffix,
+		read: func(c *cursor, p lang.Place, into *CapRows) bool {
+			if p.Node.Kind != yaml.MappingNode {
+				return n.read(c, p, &into.Rows)
+			}
+			into.Choice = &Choice{}
+			return form.read(c, p, into.Choice)
+		},
+		facts: func(c *CapRows) any {
+			if c.Choice == nil {
+				return n.fact(&c.Rows)
+			}
+			return form.fact(c.Choice)
+		}}
+}
+
+// wholes is a whole number of at least 0.
+func wholes() kind[int64] {
+	return transform(amount(span{lo: "0", hi: "9007199254740992"}), func(r *big.Rat) (int64, error) {
+		if !r.IsInt() {
+			return 0, errors.New("must be a whole number")
+		}
+		return r.Num().Int64(), nil
+	})
+}
+
+const capChoice = "dataset.cap.rows"
+
+// choice adds the release from which a cap is chosen. It counts units in the first draw that a release reads, behind the
+// condition that all releases share, and all their rows where they share none.
+func (k *checker) choice(c *Cap, given []Release) {
+	const say = "say rows: and a number"
+	switch d, p := &k.j.Dataset, c.Choice; {
+	case !k.measure(capChoice, &p.Private):
+		return
+	case p.Private.AtMost > asked.MostRows:
+		k.wrong(lang.Key(capChoice, "at_most"), "", "must be at most %d", asked.MostRows)
+		return
+	case c.Measure != nil:
+		k.wrong(capMeasure, "leave it out", "is part of the choice of a cap: its release shows what each cap leaves out")
+		return
+	case d.Weights != nil:
+		k.wrong(capChoice, say, "cannot be chosen for a table with survey weights: its units are not those of the population")
+		return
+	case d.declares(UnitRows):
+		k.wrong(capChoice, "rename the column", "counts rows in a column of its own called %s, and the job declares one", UnitRows)
+		return
+	case len(given) == 0:
+		return
+	}
+	caps := c.Choice.Caps()
+	c.Rows = caps[len(caps)-1]
+	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Rows), Choose: true},
+		Release{Name: k.freeName("rows_left_out_by_cap"), From: given[0].From, Where: shared(given), Guarantee: c.Choice.Private.part(1), Measures: capChoice})
+}
+
+// shared is the condition that all releases share, none where they differ.
+func shared(given []Release) Expression {
+	if slices.ContainsFunc(given, func(r Release) bool { return r.Where.Text != given[0].Where.Text }) {
+		return Expression{}
+	}
+	return given[0].Where
+}
+
+// ChoosesCap reports whether a cap is chosen from what the release finds.
+func (r *Release) ChoosesCap() bool { return r.Measures == capChoice }

@@ -1,0 +1,285 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// under is the release as it is with the cap of j. Its event must be the one that was charged, whatever the cap.
+//
+// # Contract
+//
+// Under a cap of r rows that was found in private each row of a unit counts R/r times, R public, so the mechanism plans for
+// at most R rows of a unit whatever r is: its event does not depend on r, and was charged before any row was read. What
+// comes back is divided by R/r, so the noise is in proportion to r. The event of a draw with a choice is the composition of
+// the choice's and of the others'. Proof: caps.proof.md.
+func (r *PlannedRelease) under(ctx context.Context, j *job.Job, d *PlannedDraw) (*PlannedRelease, error) { // P22
+	q, err := newQuestion(j, d.DraftDraw, ask{r.index, r.Mech}, nil)
+	if err != nil {
+		return nil, err
+	}
+	one, err := q.plan(ctx, r.Share, r.target, d.relations)
+	if err != nil {
+		return nil, err
+	}
+	if one, err = one.settled(j); err != nil {
+		return nil, err
+	}
+	if !privacy.Equal(one.Plan.Event, r.Plan.Event) || !slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) || !slices.Equal(one.Plan.Columns, r.Plan.Columns) {
+		return nil, errByCap
+	}
+	one.Late = true
+	return one, nil
+}
+
+var errByCap = fmt.Errorf("plans another event for another cap, so its cap cannot be chosen in private")
+
+// withCap is the job with a cap that was found.
+func withCap(j *job.Job, rows int64) *job.Job {
+	one := *j
+	one.Dataset.Cap = j.Dataset.Cap.Found(rows)
+	return &one
+}
+
+// choosable holds every mechanism to one event for all caps, and forecasts the choice where the job assumes how many rows
+// units have. The plan is then that of the cap that is most likely.
+func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
+	c := p.Job.Dataset.Cap
+	if c == nil || c.Choice == nil {
+		return p, nil
+	}
+	var problems job.Problems
+	for _, d := range p.Draws {
+		for _, r := range d.Releases {
+			if r.Job.CountsUnits() {
+				continue
+			}
+			if _, err := r.under(ctx, withCap(p.Job, 1), d); isFault(err) {
+				return nil, r.Faulty(ctx, p.Job, err)
+			} else if err != nil {
+				problems = append(problems, p.Job.Problem(r.path(p.Job)+".mechanism", r.Job.Mechanism+": "+err.Error(), "say dataset.cap.rows as a number"))
+			}
+		}
+	}
+	if len(problems) == 0 && len(p.uses()) == 0 {
+		problems = append(problems, p.Job.Problem("dataset.cap.rows", "cannot be chosen in private: of no release the noise grows with the cap", "say rows: and a number"))
+	}
+	if len(problems) > 0 {
+		return nil, problems.Sort()
+	}
+	likely := p.Likely()
+	if len(likely) == 0 || likely[0].Rows == c.Rows {
+		return p, nil
+	}
+	next, err := p.With(ctx, Found{Rows: likely[0].Rows})
+	if err != nil {
+		return nil, err
+	}
+	next.found = p.found // nothing was read yet
+	for _, d := range next.Draws {
+		for _, r := range d.Releases {
+			r.Late = false
+		}
+	}
+	return next, nil
+}
+
+// Chosen is the price of a plan with what a run found: nothing that was charged changes.
+func (p *Priced) Chosen(found *Planned) *Priced {
+	out := *p
+	out.Planned, out.Draws = found, slices.Clone(p.Draws)
+	for i, d := range p.Draws {
+		one := *d
+		one.PlannedDraw, one.Releases = found.Draws[i], slices.Clone(d.Releases)
+		for n, r := range d.Releases {
+			release := *r
+			release.PlannedRelease = found.Draws[i].Releases[n]
+			one.Releases[n] = &release
+		}
+		out.Draws[i] = &one
+	}
+	return &out
+}
+
+// use is a release that uses a cap.
+type use struct {
+	cells  float64
+	groups int64   // in which a unit counts
+	noise  float64 // standard deviation for a cap of one row, in rows of the population
+}
+
+// uses are the releases whose noise grows with the cap: those that add up rows.
+func (p *Planned) uses() (out []use) {
+	for _, d := range p.Draws {
+		for _, r := range d.Releases {
+			if c := r.Public.Cap; c != nil && !r.Job.CountsUnits() {
+				one := use{cells: 1, groups: c.Groups, noise: perRow(r.Plan, c.Groups) * math.Max(1, r.Public.Design.MaxWeight)}
+				if len(r.Job.By) > 0 {
+					one.cells, one.groups = float64(max(1, r.Cells.Len())), p.Job.Dataset.Cap.Groups
+				}
+				if one.noise > 0 {
+					out = append(out, one)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// perRow is the standard deviation of the noise of a plan for a cap of one row in so many groups, over the most that a row
+// adds. It is that of the first query, and 0 where the noise is not that of a linear query.
+func perRow(p sdk.Plan, groups int64) float64 {
+	e, k := p.Event, float64(groups)
+	if all, ok := e.(privacy.Compose); ok {
+		e = all.Events[0]
+	}
+	switch e := e.(type) {
+	case privacy.DiscreteLaplace:
+		return noiseOf(e) * k / e.Sensitivity.AddRemove
+	case privacy.DiscreteGaussian:
+		return noiseOf(e) * math.Sqrt(k) / e.Sensitivity.AddRemove
+	}
+	return 0
+}
+
+// noiseOf is the standard deviation of the noise of an event that adds some, 0 of any other.
+func noiseOf(e privacy.Event) float64 {
+	switch e := e.(type) {
+	case privacy.DiscreteLaplace:
+		return math.Sqrt2 * math.Exp(-0.5/e.Scale) / -math.Expm1(-1/e.Scale)
+	case privacy.DiscreteGaussian:
+		return e.Sigma
+	}
+	return 0
+}
+
+// Choose returns the cap with the least estimated error for the releases that use it, from noisy numbers of units with up to
+// so many rows as each cap says, more than the one before. It is computed from released numbers and public facts alone.
+//
+// The error of a release under the cap r is the root of (rows left out of a cell)² + (noise in proportion to r)². Rows in
+// several groups are taken to lie evenly in them. The numbers of units with more rows than each cap cannot grow from cap to
+// cap, nor be negative: that halves their noise. A quarter of the variance that they then may still have counts as left out,
+// because a bias that nobody sees is worse than noise that everybody sees. Proof that it costs nothing: caps.proof.md.
+func (p *Planned) Choose(bins []float64, sd float64) int64 {
+	return p.chooser().choose(bins, sd)
+}
+
+// chooser is what a choice rests on beside the numbers.
+type chooser struct {
+	caps []int64
+	uses []use
+}
+
+func (p *Planned) chooser() chooser { return chooser{p.Job.Dataset.Cap.Choice.Caps(), p.uses()} }
+
+func (c chooser) choose(bins []float64, sd float64) int64 {
+	above := falling(bins)
+	best, least := c.caps[len(c.caps)-1], math.Inf(1)
+	for _, r := range slices.Backward(c.caps) {
+		loss := 0.0
+		for _, u := range c.uses {
+			left, unsure := 0.0, 0.0
+			for i, to := range c.caps {
+				from := r * u.groups
+				if i > 0 {
+					from = max(from, c.caps[i-1])
+				}
+				left += above[i] * float64(max(0, to-from))
+				more := sd * float64(max(0, to-r*u.groups))
+				unsure += more * more / 4
+			}
+			noise := u.noise * float64(r)
+			loss += (left*left+unsure)/(u.cells*u.cells) + noise*noise
+		}
+		if loss < least {
+			best, least = r, loss
+		}
+	}
+	return best
+}
+
+// falling are the sums of each bin and those behind it, replaced by the nearest numbers of at least 0 that do not grow from
+// bin to bin. Sums of fewer bins have less noise, and weigh more.
+func falling(bins []float64) []float64 {
+	type block struct {
+		value, weight float64
+		n             int
+	}
+	var blocks []block
+	sum := 0.0
+	for _, n := range bins {
+		sum += n
+	}
+	for i := range bins {
+		blocks = append(blocks, block{sum, 1 / float64(len(bins)-i), 1})
+		sum -= bins[i]
+		for n := len(blocks); n > 1 && blocks[n-2].value < blocks[n-1].value; n = len(blocks) {
+			a, b := blocks[n-2], blocks[n-1]
+			w := a.weight + b.weight
+			blocks = append(blocks[:n-2], block{(a.value*a.weight + b.value*b.weight) / w, w, a.n + b.n})
+		}
+	}
+	var out []float64
+	for _, b := range blocks {
+		out = append(out, slices.Repeat([]float64{math.Max(b.value, 0)}, b.n)...)
+	}
+	return out
+}
+
+// Likely is a cap with how likely it is chosen.
+type Likely struct {
+	Rows    int64
+	Percent int
+}
+
+// Likely are the caps that would be chosen if units had as many rows as the job assumes, the likeliest first; none where it
+// assumes nothing. They are those of some choices with noise that the computer draws anew from the same start.
+func (p *Planned) Likely() (out []Likely) {
+	choice := p.Job.Dataset.Cap.Choice
+	if len(choice.Assume) == 0 {
+		return nil
+	}
+	sd, unit := 0.0, 1.0
+	for _, d := range p.Draws {
+		for _, r := range d.Releases {
+			if r.Job.ChoosesCap() {
+				sd = noiseOf(r.Plan.Event)
+				if w := r.Public.Design; w.EqualWeights {
+					unit = math.Max(1, w.MaxWeight)
+				}
+			}
+		}
+	}
+	c := p.chooser()
+	bins := make([]float64, len(c.caps))
+	for i, n := range choice.Assume {
+		at, _ := slices.BinarySearch(c.caps, int64(i+1))
+		bins[min(at, len(bins)-1)] += float64(n)
+	}
+	const tries = 400
+	rng, counts := rand.New(rand.NewPCG(1, 1)), map[int64]int{}
+	for range tries {
+		noisy := slices.Clone(bins)
+		for i := range noisy {
+			noisy[i] += unit * sd * (rng.ExpFloat64() - rng.ExpFloat64()) / math.Sqrt2
+		}
+		counts[c.choose(noisy, unit*sd)]++
+	}
+	for rows, n := range counts {
+		out = append(out, Likely{rows, int(math.Round(100 * float64(n) / tries))})
+	}
+	slices.SortFunc(out, func(a, b Likely) int {
+		if a.Percent != b.Percent {
+			return b.Percent - a.Percent
+		}
+		return int(a.Rows - b.Rows)
+	})
+	return out
+}
