@@ -173,7 +173,7 @@ func (w *world) kill(victim *process, out string, at strike, took map[string]tim
 	return func() { close(spared); <-done }
 }
 
-// shortest is how long a step is taken to be at least. The last ones are over before this process is told that they began.
+// No step is taken to be shorter than shortest. The last ones are over before this process is told that they began.
 const shortest = 5 * time.Millisecond
 
 // steps are the events between which a run is killed, in their order.

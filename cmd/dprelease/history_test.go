@@ -126,7 +126,7 @@ func (w *world) refuses(t *testing.T, round int, count map[string]int) {
 	w.restore(t, "newest")
 }
 
-// length is how long a whole run takes on this machine now.
+// length returns the time that a whole run takes on this machine now.
 func (w *world) length(t *testing.T, name string) time.Duration {
 	t.Helper()
 	start := time.Now()

@@ -54,7 +54,7 @@ type share struct {
 	count  float64
 }
 
-// maxShares is how many different parts there may be.
+// maxShares bounds the number of different parts.
 const maxShares = 64
 
 // gather joins equal parts. total is the sum of all weights.

@@ -9,14 +9,14 @@ import (
 type Units struct {
 	// AtMost bounds the periods in which one unit counts, over all runs; at least 1.
 	AtMost int
-	// Apart is how far apart two periods of one unit are at least: 1 where all may be in a
-	// row, 12 for a survey once a year. 0 means 1.
+	// Apart is the least distance of two periods of one unit: 1 where all may be in a row, 12 for
+	// a survey once a year. 0 means 1.
 	Apart int
 	// Revised says that a slice may have other rows in a later run than in an earlier one.
 	Revised bool
 }
 
-// mostSets is how many sets of periods are tried one by one.
+// Up to mostSets sets of periods are tried one by one.
 const mostSets = 50_000
 
 // Charge returns the whole number c for which the whole series costs ρ = Δ²·c/(2σ²).

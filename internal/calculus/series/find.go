@@ -44,8 +44,7 @@ const (
 	Banded     = "banded"      // for these rows, and as far back as two periods of a unit are apart
 )
 
-// MostPeriods is how many periods a series has at most, and mostFactor how large a factor
-// of a row may be.
+// A series has at most MostPeriods periods, and a row of its matrix no factor above mostFactor.
 const (
 	MostPeriods = 520
 	mostFactor  = 1000

@@ -1,5 +1,8 @@
-// This program made the tables of this folder, with the writer of iceberg-go v0.7.0 and its Hadoop catalog, which the project does
-// not build: in a module of its own, go run write.go /warehouse 2 writes /warehouse/city/trips, which was then moved to v2.
+// Write makes a table of trips in one version of the Iceberg format: three batches of rows, a change of the schema before the last
+// one, and deleted rows. The folders v1, v2 and v3 hold what it wrote for these versions. The tests read the snapshots between.
+//
+// It stands on the writer of iceberg-go v0.7.0 and its Hadoop catalog, which the project does not build. In a module of its own,
+// go run write.go /warehouse 2 writes /warehouse/city/trips, which was then moved to v2.
 package main
 
 import (
