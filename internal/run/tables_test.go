@@ -297,6 +297,20 @@ func TestBrokenJoinsAreCaught(t *testing.T) {
 	if d := beats(lean.of(here), short); d < 0.05 {
 		t.Errorf("a unit that vanishes is not caught: %g", d)
 	}
+
+	// A private table as a lookup, which the ledger refuses: one person's row there names the place of everybody in its group.
+	public := &world{t: t, file: filepath.Join(t.TempDir(), "tiny.csv"), relation: "add-remove", sample: "{method: poisson, rate: 0.5}",
+		release: "by: [place], mechanism: count, guarantee: {epsilon: 1}"}
+	public.dataset = fmt.Sprintf("  cap: {groups: 1, rows: 1}\n  lookups: {persons: {path: %q, key: g, columns: {place: {domain: [north, south], missing: drop}}}}", filepath.Join(filepath.Dir(public.file), "persons.csv"))
+	in := func(persons string) law {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(public.file), "persons.csv"), []byte("g,place\n"+persons), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		public.plans = nil
+		return public.law([][]row{{{1, 0}}, {{1, 0}}, {{1, 0}}})
+	}
+	same := in("a,north\nb,south\n")
+	caught("a private table as a lookup", same, same, same, in("b,south\n"), same, 0.05)
 }
 
 // walk2 is the law of a job with two releases.
