@@ -78,7 +78,7 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		if err := t.stays(q.Tables); err != nil {
 			return err
 		}
-		if ask, err := t.same(q.Account, q.Columns); err != nil || ask {
+		if ask, err := t.same(q.Account, q.Columns, q.Series.alike()); err != nil || ask {
 			s = Standing{Compare: ask}
 			return err
 		}
@@ -197,7 +197,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, Tables: q.Tables, token: 1, content: q.Content, lease: q.Lease}
+	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, Tables: q.Tables, token: 1, content: q.Content, lease: q.Lease, alike: q.Series.alike()}
 	if k.lease <= 0 {
 		k.lease = DefaultLease
 	}

@@ -211,8 +211,9 @@ func (t *tx) columns(of []Column) (map[string]*columnUses, error) {
 }
 
 // same refuses a job on data that another account, or another slice of this one, was charged for, unless a person said
-// that they are separate. Where the bytes must be known to decide that, and are not, it asks for them.
-func (t *tx) same(k Key, columns []Column) (ask bool, err error) {
+// that they are separate, or the slices are alike by what was paid for them. Where the bytes must be known to decide
+// that, and are not, it asks for them.
+func (t *tx) same(k Key, columns []Column, alike []string) (ask bool, err error) {
 	used, err := t.columns(columns)
 	if err != nil {
 		return false, err
@@ -220,7 +221,7 @@ func (t *tx) same(k Key, columns []Column) (ask bool, err error) {
 	if ask, err = t.otherAccount(k, columns, used); err != nil || ask {
 		return ask, err
 	}
-	return t.otherSlice(k, columns, used)
+	return t.otherSlice(k, columns, used, alike)
 }
 
 // otherAccount refuses a job on a column that another account was charged for.

@@ -14,9 +14,10 @@ import (
 // # Contract
 //
 // After a debit or a seal of a slice without such a word, no other slice of the account was
-// charged for all of the given columns with these digests (P26). A column without a SliceTag
+// charged for all of the given columns with these digests (P26). Slices that are paid are left
+// out: the caller charges a unit that is in several of them for all. A column without a SliceTag
 // identifies no rows: it is neither compared nor remembered. Proof: slices.proof.md.
-func (t *tx) otherSlice(k Key, columns []Column, used map[string]*columnUses) (ask bool, err error) {
+func (t *tx) otherSlice(k Key, columns []Column, used map[string]*columnUses, paid []string) (ask bool, err error) {
 	columns = slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.SliceTag == "" })
 	if k.Slice.Is == "" || len(columns) == 0 {
 		return false, nil
@@ -29,7 +30,7 @@ func (t *tx) otherSlice(k Key, columns []Column, used map[string]*columnUses) (a
 	for _, c := range columns {
 		alike := map[string]bool{}
 		for _, u := range used[digestOf([]byte(c.Name))].uses {
-			if u.Account == a.ID && u.SliceTag == c.SliceTag && spelled(u.Slice) != spelled(k.Slice.Is) && (c.SliceDigest == "" || c.SliceDigest == u.SliceDigest) {
+			if u.Account == a.ID && u.SliceTag == c.SliceTag && spelled(u.Slice) != spelled(k.Slice.Is) && !slices.Contains(paid, spelled(u.Slice)) && (c.SliceDigest == "" || c.SliceDigest == u.SliceDigest) {
 				alike[u.Slice] = true
 				ask = ask || c.SliceDigest == ""
 			}

@@ -16,6 +16,18 @@ type Series struct {
 	Whole  Prices // of the whole series
 	Redraw Prices // of measuring this step once more, where its bytes were lost
 	Setup  []byte // JSON, public: what later steps need to know. It is stored with the debit of the first step
+	// Alike says that a unit that is in several slices is paid for in all of them, so these may hold the same rows.
+	Alike bool
+}
+
+// alike lists the slices that may hold the rows of one another.
+func (s *Series) alike() (out []string) {
+	if s != nil && s.Alike {
+		for _, one := range s.Whole.Slices {
+			out = append(out, spelled(one.Is))
+		}
+	}
+	return out
 }
 
 // Prices are costs that several slices are charged at once.

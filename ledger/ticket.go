@@ -25,6 +25,7 @@ type Ticket struct {
 	content string
 	keeps   []string // samples whose rows the seal must bring
 	lease   time.Duration
+	alike   []string // slices that may hold the same rows
 }
 
 // DefaultLease is for how long a run is believed to be alive without a sign of it.
@@ -163,7 +164,7 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 		if err := t.stays(k.Tables); err != nil {
 			return err
 		}
-		if _, err := t.same(k.Account.Key, k.Columns); err != nil {
+		if _, err := t.same(k.Account.Key, k.Columns, k.alike); err != nil {
 			return err
 		}
 		columns, marks, err := t.charged(k)

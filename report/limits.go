@@ -108,6 +108,16 @@ func limitText(w words, e Release, d Dataset, filter bool) []string {
 	if c := e.Limits.Cap; c != nil {
 		out = append(out, c.text(w, w.one(d)))
 	}
+	if p := d.Periods; p != nil && p.Held == HeldByCap {
+		switch {
+		case p.AtMost == 1:
+			out = append(out, w.t("limit.period", w.one(d), p.Count))
+		case p.Apart > 1:
+			out = append(out, w.t("limit.periods_apart", w.one(d), p.AtMost, p.Count, p.Apart))
+		default:
+			out = append(out, w.t("limit.periods", w.one(d), p.AtMost, p.Count))
+		}
+	}
 	if n := e.Limits.UnitRows; n > 0 {
 		out = append(out, w.t("limit.unit_rows", w.one(d), n))
 	}

@@ -139,11 +139,14 @@ func cautions(w words, g Guarantee, d Dataset) []string {
 	if text := g.attacker().Caution(w.language, w.one(d)); text != "" {
 		all = append(all, text)
 	}
-	if p := d.Periods; p != nil && p.AtMost < p.Count {
+	if p := d.Periods; p != nil && p.AtMost < p.Count && p.Held != HeldByCap {
 		if p.AtMost == 1 {
 			all = append(all, w.t("caution.period", w.one(d), p.Count, p.Rho, p.Life))
 		} else {
 			all = append(all, w.t("caution.periods", w.one(d), p.AtMost, p.Count, p.Rho, p.Life))
+		}
+		if p.Held == "" {
+			all = append(all, w.t("caution.unchecked", w.one(d)))
 		}
 	}
 	if n := float64(d.Population); n > 0 && g.Delta*n > 0.1 {

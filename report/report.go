@@ -126,11 +126,18 @@ type Slice struct {
 // Periods says to whom the guarantee of a job with a series applies: to a unit that is in at most
 // AtMost of Count periods, which costs Rho. Life is what one costs that is in all of them.
 type Periods struct {
-	Count  int    `json:"count"`
-	AtMost int    `json:"at_most"`
-	Rho    string `json:"rho"`
-	Life   string `json:"life"`
+	Count  int `json:"count"`
+	AtMost int `json:"at_most"`
+	Apart  int `json:"apart"` // how far apart these lie at least
+	// Held says what holds a unit to them: "cap" where it counts in its first ones alone, "row" where it is a row, ""
+	// where nothing checks it.
+	Held string `json:"held,omitempty"`
+	Rho  string `json:"rho"`
+	Life string `json:"life"`
 }
+
+// HeldByCap is Periods.Held where a unit counts in its first periods alone.
+const HeldByCap = "cap"
 
 // Panel says which wave of a panel a job is about. Collected says that somebody else drew the panel
 // and the table is the wave; else the program draws the wave from the table.

@@ -52,6 +52,17 @@ const (
 // of which are at least Apart periods apart.
 type PeriodsOfUnit struct{ AtMost, Apart int64 }
 
+// CapsPeriods reports whether a run counts each unit in its first periods alone, as many and as far apart as
+// periods_of_unit says. Otherwise nothing checks in how many periods a unit is. A slice may then not change, since a
+// late row could push out one that was counted (P31).
+func (j *Job) CapsPeriods() bool {
+	if len(j.Series) == 0 {
+		return false
+	}
+	s := &j.Series[0]
+	return s.Unit != nil && j.Dataset.Key.Column != "" && s.Revised != RevisedAccept
+}
+
 // Revised says what a run does where a slice changed since it was measured.
 type Revised string
 
@@ -102,9 +113,9 @@ func series() kind[Series] {
 		key("goal", choice(RMS, Worst), func(s *Series) *SeriesGoal { return &s.Goal },
 			"Which error is made small: the root mean square over all rows, or the worst row", otherwise(string(RMS))),
 		key("periods_of_unit", optional(periodsOfUnit()), func(s *Series) **PeriodsOfUnit { return &s.Unit },
-			"What the guarantee covers: a unit in up to so many periods. Without it, a unit in one period. The plan says what a unit costs that is in all of them"),
+			"What the guarantee covers: a unit in up to so many periods. If dataset.unit names a column, each unit counts in its first ones alone; else nothing checks it. Without it: one period of a unit"),
 		key("revised", choice(RevisedRefuse, RevisedAccept), func(s *Series) *Revised { return &s.Revised },
-			"What happens if a slice changed since it was measured: refuse ends the run; accept counts late rows in part, from then on, and costs more where a unit may be in several periods", otherwise(string(RevisedRefuse))),
+			"What happens if a slice changed since it was measured: refuse ends the run; accept counts late rows in part, from then on, and may cost more", otherwise(string(RevisedRefuse))),
 	)
 }
 
@@ -122,9 +133,9 @@ func periods() kind[Periods] {
 func periodsOfUnit() kind[PeriodsOfUnit] {
 	return object(
 		key("at_most", count(), func(u *PeriodsOfUnit) *int64 { return &u.AtMost },
-			"In how many periods a unit may have rows. Nothing checks it: a unit in more periods costs more", required(), example("3")),
+			"In how many periods a unit counts", required(), example("3")),
 		key("apart", count(), func(u *PeriodsOfUnit) *int64 { return &u.Apart },
-			"How many periods at least lie from one period of a unit to its next one", otherwise("1"), example("12")),
+			"How many periods at least lie from one period in which a unit counts to the next one", otherwise("1"), example("12")),
 	)
 }
 

@@ -33,6 +33,7 @@ type PlannedSeries struct {
 	Calls   []privacy.DiscreteGaussian
 	periods []string
 	units   series.Units
+	capped  bool     // no unit counts in more periods than Most prices
 	unit    *big.Rat // Σ Δ²/2σ² over the noise calls
 }
 
@@ -47,8 +48,13 @@ func (s *PlannedSeries) One(period int) *big.Rat { return s.times(s.Matrix.Colum
 // Most prices a unit in ρ that is in as many periods as the job says.
 func (s *PlannedSeries) Most() *big.Rat { return s.times(s.Matrix.Charge(s.units)) }
 
-// Life prices a unit in ρ that is in all periods.
-func (s *PlannedSeries) Life() *big.Rat { return s.times(s.Matrix.Life(s.units.Revised)) }
+// Life prices a unit in ρ that is in all periods, whether or not it counts in all.
+func (s *PlannedSeries) Life() *big.Rat {
+	if s.capped {
+		return s.Most()
+	}
+	return s.times(s.Matrix.Life(s.units.Revised))
+}
 
 // Redraw prices in ρ one run once more, for a unit in one period and in all.
 func (s *PlannedSeries) Redraw(run int) (one []*big.Rat, life *big.Rat) {
@@ -159,7 +165,7 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	if err != nil || len(calls) != len(start.Sigmas) {
 		return nil, fmt.Errorf("%s: %w", r.Job.Mechanism, cmp.Or(err, errNotGaussian))
 	}
-	s := &PlannedSeries{Spec: spec, Start: start, Matrix: m, Found: found, periods: spec.Periods.All(), units: unitsOf(spec), unit: new(big.Rat)}
+	s := &PlannedSeries{Spec: spec, Start: start, Matrix: m, Found: found, periods: spec.Periods.All(), units: unitsOf(spec), capped: j.CapsPeriods(), unit: new(big.Rat)}
 	if m.Periods() != len(s.periods) {
 		return nil, fmt.Errorf("the series had other periods when it began")
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/failure"
@@ -21,22 +22,55 @@ type SeriesSetup struct {
 	AtMost   int           `json:"at_most"`
 	Apart    int           `json:"apart"`
 	Revised  bool          `json:"revised,omitempty"`
+	Held     Held          `json:"held,omitempty"`
 	Releases []SeriesStart `json:"releases"`
 	// Rho are what a unit costs that is in one period, in AtMost periods, and in all; exact, or rounded up.
 	Rho [3]string `json:"rho"`
 }
 
+// Held says what holds a unit to the periods that the guarantee of a series covers.
+type Held string
+
+// What holds a unit. The zero value is the job's word alone.
+const (
+	HeldByCap Held = "cap" // a run counts it in its first periods alone
+	HeldByRow Held = "row" // it is a row, which is in one period
+)
+
+// heldBy returns what holds the units of a job with a series.
+func heldBy(j *job.Job) Held {
+	switch {
+	case j.CapsPeriods():
+		return HeldByCap
+	case j.Dataset.Key.Column == "" && j.Dataset.Unit == job.UnitRow:
+		return HeldByRow
+	}
+	return ""
+}
+
 // Text says in a sentence what a unit costs in one period, in as many as the guarantee covers, and in all, without its full stop.
 func (s *SeriesSetup) Text() string {
 	text := fmt.Sprintf("the series of %s from %s to %s costs a unit that is in one period ρ %s", s.Job, s.Periods[0], s.Periods[len(s.Periods)-1], s.Rho[0])
+	within := "one period"
 	if s.AtMost > 1 {
-		text += fmt.Sprintf(", in up to %d periods", s.AtMost)
+		within = fmt.Sprintf("%d periods", s.AtMost)
 		if s.Apart > 1 {
-			text += fmt.Sprintf(" at least %d apart", s.Apart)
+			within += fmt.Sprintf(" at least %d apart", s.Apart)
 		}
-		text += " ρ " + s.Rho[1]
 	}
-	text += fmt.Sprintf(", and in all %d of them ρ %s; its first step paid for every period", len(s.Periods), s.Rho[2])
+	all := len(s.Periods)
+	switch {
+	case s.Held == HeldByCap:
+		text += fmt.Sprintf(", and in any number of them ρ %s: it counts in its first %s, and its rows in others are left out", s.Rho[1], strings.TrimPrefix(within, "one "))
+	case s.AtMost > 1:
+		text += fmt.Sprintf(", in up to %s ρ %s, and in all %d of them ρ %s", within, s.Rho[1], all, s.Rho[2])
+	default:
+		text += fmt.Sprintf(", and in all %d of them ρ %s", all, s.Rho[2])
+	}
+	text += "; its first step paid for every period"
+	if s.Held == "" && s.AtMost < all {
+		text += fmt.Sprintf("; nothing checks that a unit is in no more than %s", within)
+	}
 	if s.Revised {
 		text += "; slices may change after they were measured: late and corrected rows count in part, from then on, and the intervals leave that out"
 	}

@@ -56,6 +56,18 @@ func (s *SeriesStep) Life() *big.Rat { return s.sum((*PlannedSeries).Life) }
 // AtMost returns in how many periods a unit may be for the guarantee to hold.
 func (s *SeriesStep) AtMost() int { return unitsOf(&s.plan.Job.Series[0]).AtMost }
 
+// Apart returns how far apart these periods lie at least.
+func (s *SeriesStep) Apart() int { return unitsOf(&s.plan.Job.Series[0]).Apart }
+
+// Held returns what holds a unit to them.
+func (s *SeriesStep) Held() Held { return heldBy(s.plan.Job) }
+
+// Alike reports whether slices may hold the same rows: a unit that is in several of them is paid for in all in which it
+// counts.
+func (s *SeriesStep) Alike() bool {
+	return s.Held() == HeldByCap || s.AtMost() >= len(s.Periods) && s.Apart() == 1
+}
+
 // Text says in a sentence what the series costs.
 func (s *SeriesStep) Text() string {
 	setup := s.setup()
@@ -67,7 +79,7 @@ func (s *SeriesStep) Setup() ([]byte, error) { return json.Marshal(s.setup()) }
 
 func (s *SeriesStep) setup() SeriesSetup {
 	u := unitsOf(&s.plan.Job.Series[0])
-	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised,
+	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised, Held: heldBy(s.plan.Job),
 		Rho: [3]string{ledger.Up(s.Largest()), ledger.Up(s.Most()), ledger.Up(s.Life())}}
 	for _, r := range s.plan.Releases() {
 		out.Releases = append(out.Releases, r.Series.Start)
@@ -77,7 +89,7 @@ func (s *SeriesStep) setup() SeriesSetup {
 
 // Series puts the step into the words of the ledger. // P31
 func (s *SeriesStep) Series() (*ledger.Series, error) {
-	out := &ledger.Series{}
+	out := &ledger.Series{Alike: s.Alike()}
 	if s.At > 0 {
 		out.Before = s.Plans[s.At-1]
 	}

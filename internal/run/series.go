@@ -7,8 +7,6 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -30,35 +28,6 @@ const MeasurementFile = "measurement.json"
 func ReadMeasurement(data []byte) (*Measurement, error) {
 	m := &Measurement{}
 	return m, json.Unmarshal(data, m)
-}
-
-// Periods are views of a table, one for each of some periods. They are found in one scan of the column of the
-// slices, which is public.
-func (t *OpenedTable) Periods(ctx context.Context, column string, periods []string) ([]*OpenedTable, error) {
-	sets := make([]*rowSet, len(periods))
-	for i := range sets {
-		sets[i] = newRowSet(t.Table.Rows())
-	}
-	p := NewPreparer(job.Column{Name: column, Type: job.Category, Domain: periods, Missing: job.Handling{Rule: job.Drop}, Outside: job.Handling{Rule: job.Drop}})
-	err := t.Table.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: t.Content}, func(b table.Batch) error {
-		values, err := p.Prepare(b.Columns[0], b.Rows)
-		if err != nil {
-			return err
-		}
-		for row, code := range values.Codes {
-			if code >= 0 {
-				sets[code].add(b.Block.First + int64(row))
-			}
-		}
-		return nil
-	})
-	out := make([]*OpenedTable, len(periods))
-	for i, set := range sets {
-		one := *t
-		one.rows = &sliced{whole: t.Table, set: set, rows: set.count()}
-		out[i] = &one
-	}
-	return out, err
 }
 
 // Adds lists the periods that a step adds up, itself among them: those with a factor in some release.

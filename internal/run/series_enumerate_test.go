@@ -27,8 +27,13 @@ type yearly struct {
 	plan *plan.Planned
 }
 
-// newYearly plans a series for units in up to so many periods.
+// newYearly plans a series for units in up to so many periods, whom nothing holds to them.
 func newYearly(t *testing.T, atMost int) *yearly {
+	return newSeries(t, fmt.Sprintf("periods_of_unit: {at_most: %d}\n    revised: accept", atMost))
+}
+
+// newSeries plans a series that says something of its units.
+func newSeries(t *testing.T, of string) *yearly {
 	y := &yearly{t: t, file: filepath.Join(t.TempDir(), "tiny.csv")}
 	j, err := job.Parse("job.yaml", []byte(fmt.Sprintf(`version: 1
 job: tiny
@@ -48,7 +53,7 @@ series:
   s:
     periods: {from: 2026-01, to: 2026-03}
     publish: [month, running]
-    periods_of_unit: {at_most: %d}
+    %s
 releases:
   - {name: n, series: s, mechanism: count, guarantee: {rho: "0.1"}}
   - {name: x, series: s, mechanism: sum, params: {column: x}, guarantee: {rho: "0.1"}}
@@ -56,7 +61,7 @@ releases:
   - {name: m, series: s, mechanism: mean, params: {column: x}, guarantee: {rho: "0.1"}}
   - {name: t, series: s, mechanism: marginals, params: {columns: [g], hierarchies: [{column: g, levels: [{name: half, map: {a: low, b: low, c: high}}]}]}, guarantee: {rho: "0.1"}}
 output: {dir: out}
-`, y.file, atMost)), job.Options{})
+`, y.file, of)), job.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +90,7 @@ func (l life) within() (out []int) {
 type measured map[string][][]*big.Int
 
 // steps makes all steps of a series on a table, without noise.
-func (y *yearly) steps(units []life, broken func(map[int]*OpenedTable)) (out []measured) {
+func (y *yearly) steps(units []life, broken func(*Slices)) (out []measured) {
 	y.t.Helper()
 	text := "u,x,g,m\n"
 	for u, l := range units {
@@ -103,20 +108,16 @@ func (y *yearly) steps(units []life, broken func(map[int]*OpenedTable)) (out []m
 		y.t.Fatal(err)
 	}
 	defer opened.Close()
-	views, err := opened.Periods(y.t.Context(), "m", threePeriods)
+	of, err := opened.Slices(y.t.Context(), y.plan, threePeriods)
 	if err != nil {
 		y.t.Fatal(err)
-	}
-	of := map[int]*OpenedTable{}
-	for s, v := range views {
-		of[s] = v
 	}
 	if broken != nil {
 		broken(of)
 	}
 	sums := map[int]*SliceSums{}
-	for s, v := range of {
-		vectors, err := sliceSums(y.t.Context(), y.plan, v, inProcess(builtin.Mechanisms()))
+	for s := range threePeriods {
+		vectors, err := sliceSums(y.t.Context(), y.plan, of.counting(s), inProcess(builtin.Mechanisms()))
 		if err != nil {
 			y.t.Fatal(err)
 		}
@@ -225,7 +226,7 @@ func TestBrokenSeriesAreCaught(t *testing.T) {
 
 func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 	base := y.steps(others, nil)
-	run := func(l life, broken func(map[int]*OpenedTable)) []measured {
+	run := func(l life, broken func(*Slices)) []measured {
 		return y.steps(append(slices.Clone(others), l), broken)
 	}
 	caught := func(what string, got, charged, honest float64) {
@@ -272,9 +273,9 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 	// A unit is counted in a period that it is not in: each slice also holds the rows of another one.
 	var wrong life
 	wrong[least] = two
-	leak := func(of map[int]*OpenedTable) {
+	leak := func(of *Slices) {
 		for p := range threePeriods {
-			of[p] = of[least]
+			of.views[p] = of.views[least]
 		}
 	}
 	caught("a slice that leaks into the others", y.apart(rel, y.steps(others, leak), run(wrong, leak)), float(s.One(least)), float(s.Life()))

@@ -16,22 +16,29 @@ type SliceSums struct {
 	vectors map[string][][][]int64       // by release: for each time that its mechanism is run, for each noise call
 }
 
-// SumSlice has the mechanisms add up one slice, without noise, and identifies the slice by some columns in the same scan.
+// Sum has the mechanisms add up one slice, without noise, and identifies the slice. Where add is false it is identified
+// alone.
 //
 // # Contract
 //
-// The digest is that of the rows that were added up. What is wrong with a row, or with a mechanism, is Failed and no
-// error: the caller tells it where it may. An error is one of the table, or that ctx ended. Proof: series.proof.md. // P33
-func SumSlice(ctx context.Context, p *plan.Planned, set *Mechanisms, t *OpenedTable, key table.Key, names []string) (*SliceSums, error) {
-	return sumSlice(ctx, p, t, set.sums, key, names)
+// The digest is that of the rows that were added up, and of those of units that count in other periods. What is wrong
+// with a row, or with a mechanism, is Failed and no error: the caller tells it where it may. An error is one of the
+// table, or that ctx ended. Proof: series.proof.md. // P33
+func (s *Slices) Sum(ctx context.Context, set *Mechanisms, period int, add bool, key table.Key) (*SliceSums, error) {
+	return s.sum(ctx, set.sums, period, add, key)
 }
 
-func sumSlice(ctx context.Context, p *plan.Planned, t *OpenedTable, sum summer, key table.Key, names []string) (*SliceSums, error) {
+func (s *Slices) sum(ctx context.Context, sum summer, period int, add bool, key table.Key) (*SliceSums, error) {
+	t, names := s.views[period], s.Columns()
 	read := &identified{rowSource: t.rows, slice: t.newSliceSum(key, names)}
-	one := *t
-	one.rows = read
-	out := &SliceSums{}
-	out.vectors, out.Failed = sliceSums(ctx, p, &one, sum)
+	out := &SliceSums{Failed: s.failed}
+	if add && s.failed == nil {
+		one := s.counting(period)
+		if s.counted[period] == nil {
+			one.rows = read
+		}
+		out.vectors, out.Failed = sliceSums(ctx, s.plan, one, sum)
+	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

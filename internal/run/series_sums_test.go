@@ -10,13 +10,13 @@ import (
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
-// counted counts the scans that read columns.
-type counted struct {
+// counting counts the scans that read columns.
+type counting struct {
 	rowSource
 	scans *int
 }
 
-func (c counted) Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
+func (c counting) Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
 	if len(o.Columns) > 0 {
 		*c.scans++
 	}
@@ -28,7 +28,7 @@ func (c counted) Scan(ctx context.Context, o table.ScanOptions, visit func(table
 func TestSliceIsReadOnce(t *testing.T) {
 	y := newYearly(t, 1)
 	sums := map[string]*SliceSums{}
-	for name, group := range map[string]string{"good": "a", "bad": "c"} {
+	for name, group := range map[string]string{"good": "a", "bad": "z"} {
 		text := "u,x,g,m\nu1,1,a,2026-01\nu2,2,b,2026-01\nu1,1,a,2026-02\nu3,0," + group + ",2026-01\n"
 		if err := os.WriteFile(y.file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -38,18 +38,18 @@ func TestSliceIsReadOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer opened.Close()
-		views, err := opened.Periods(t.Context(), "m", threePeriods)
+		of, err := opened.Slices(t.Context(), y.plan, threePeriods)
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, names := table.Key{1}, y.plan.Known()
-		whole, each, err := views[0].SliceContent(t.Context(), key, names)
+		key := table.Key{1}
+		whole, each, err := of.View(0).SliceContent(t.Context(), key, of.Columns())
 		if err != nil {
 			t.Fatal(err)
 		}
 		scans := 0
-		views[0].rows = counted{views[0].rows, &scans}
-		got, err := sumSlice(t.Context(), y.plan, views[0], inProcess(builtin.Mechanisms()), key, names)
+		of.views[0].rows = counting{of.views[0].rows, &scans}
+		got, err := of.sum(t.Context(), inProcess(builtin.Mechanisms()), 0, true, key)
 		if err != nil {
 			t.Fatal(err)
 		}

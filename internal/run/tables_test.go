@@ -47,7 +47,7 @@ type pair struct {
 	null       bool // units have no key, and each row is one of its own
 }
 
-// make plans the job for so many units.
+// make plans the job for so many units, each job once.
 func (w *pair) make() *plan.Priced {
 	size, population, missing := "", "", ""
 	if w.population {
@@ -88,6 +88,9 @@ releases:
 output: {dir: out}
 `, w.relation, population, size, dir, missing, dir, map[bool]string{true: "own", false: "refuse"}[w.null], cmp.Or(w.values, "lower: -1, upper: 2"), w.visits,
 		cmp.Or(w.sample, "{method: poisson, rate: 0.5}"), w.release)
+	if p := w.plans[text]; p != nil && w.mend == nil {
+		return p
+	}
 	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
 	if err != nil {
 		w.t.Fatal(err)
@@ -98,7 +101,12 @@ output: {dir: out}
 	}
 	if w.mend != nil {
 		w.mend(p)
+		return p
 	}
+	if w.plans == nil {
+		w.plans = map[string]*plan.Priced{}
+	}
+	w.plans[text] = p
 	return p
 }
 

@@ -219,6 +219,9 @@ func fitsSeries(ctx context.Context, step *plan.SeriesStep, q *ledger.Request, a
 			return nil, failure.OfLedger(ctx, err)
 		}
 		note += "; it is not paid yet"
+		if !step.Alike() {
+			note += "; once it is, a slice with the same rows as an earlier one is refused: for a panel name the column of the units and say periods_of_unit, or see ledger separate"
+		}
 	}
 	b := budgetReport(a, cost)
 	b.Ledger, b.Address, b.Keeps, b.Note = id, at.Full(), a.Keeps, note

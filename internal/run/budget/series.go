@@ -121,37 +121,28 @@ func (s *Series) Measure(ctx context.Context, set *run.Mechanisms, t *run.Opened
 	if err := t.Load(ctx); err != nil {
 		return run.SourceFailure(ctx, s.plan.Job, err)
 	}
-	views, err := t.Periods(ctx, s.plan.Job.Dataset.Slice.Column, s.step.Periods[:s.step.At+1])
+	of, err := t.Slices(ctx, s.plan.Planned, s.step.Periods[:s.step.At+1])
 	if err != nil {
 		return run.SourceFailure(ctx, s.plan.Job, err)
 	}
 	sums := map[int]*run.SliceSums{} // each slice is read once, also for several steps
 	for _, at := range missing {
-		if err := s.read(ctx, set, views, sums, at); err != nil {
+		if err := s.read(ctx, set, of, sums, at); err != nil {
 			return err
 		}
-		if err := s.measure(ctx, views[at], sums, at); err != nil {
+		if err := s.measure(ctx, of.View(at), sums, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// names are the columns by which a slice is known again.
-func (s *Series) names(t *run.OpenedTable) []string {
-	names := s.plan.Known()
-	if len(names) == 0 {
-		names = t.Table.Whole()
-	}
-	return names
-}
-
 // read adds up the slices of a step that were not read yet. It refuses a slice that changed since it was measured.
-func (s *Series) read(ctx context.Context, set *run.Mechanisms, views []*run.OpenedTable, sums map[int]*run.SliceSums, at int) error {
+func (s *Series) read(ctx context.Context, set *run.Mechanisms, of *run.Slices, sums map[int]*run.SliceSums, at int) error {
 	key := table.Key(s.Ledger.ContentKey())
-	for _, i := range run.Adds(s.plan.Planned, at) {
+	for _, i := range of.Reads(at) {
 		if sums[i] == nil {
-			one, err := run.SumSlice(ctx, s.plan.Planned, set, views[i], key, s.names(views[i]))
+			one, err := of.Sum(ctx, set, i, s.adds(i, at), key)
 			if err != nil {
 				return run.SourceFailure(ctx, s.plan.Job, err)
 			}
@@ -166,6 +157,16 @@ func (s *Series) read(ctx context.Context, set *run.Mechanisms, views []*run.Ope
 		return failure.New(f.Exit, f.Code, "%s; %s was not measured: mend the table and run it again, which costs nothing; a job that says otherwise of its columns is another series", strings.TrimSuffix(f.Message, failure.SpentOnly), s.step.Periods[at])
 	}
 	return nil
+}
+
+// adds reports whether a step of this run, from one on, adds up a slice.
+func (s *Series) adds(slice, from int) bool {
+	for at := from; at <= s.step.At; at++ {
+		if slices.Contains(run.Adds(s.plan.Planned, at), slice) {
+			return true
+		}
+	}
+	return false
 }
 
 // digest is the content of a slice as a measurement holds it.

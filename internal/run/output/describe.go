@@ -37,7 +37,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	r.Publication = (*report.Publication)(j.Publication)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if step := p.Step(); step != nil {
-		r.Dataset.Periods = &report.Periods{Count: len(step.Periods), AtMost: step.AtMost(), Rho: ledger.Up(step.Most()), Life: ledger.Up(step.Life())}
+		r.Dataset.Periods = &report.Periods{Count: len(step.Periods), AtMost: step.AtMost(), Apart: step.Apart(), Held: string(step.Held()), Rho: ledger.Up(step.Most()), Life: ledger.Up(step.Life())}
 	}
 	if c := j.Dataset.Collected; c != nil {
 		facts := p.Collection().Facts()

@@ -1,0 +1,85 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+)
+
+// However many periods a unit is in, it is told apart no better than the guarantee of a series says that counts units in
+// their first periods; and some are told apart nearly as well.
+func TestNoNeighboursBeatTheCapOnPeriods(t *testing.T) {
+	for _, of := range [][2]int{{1, 1}, {2, 1}, {2, 2}} {
+		y := newSeries(t, fmt.Sprintf("periods_of_unit: {at_most: %d, apart: %d}", of[0], of[1]))
+		base := y.steps(others, nil)
+		nearest := map[string]float64{}
+		for _, l := range lives() {
+			with := y.steps(append(slices.Clone(others), l), nil)
+			for _, rel := range y.plan.Releases() {
+				got, most := y.apart(rel, base, with), float(rel.Series.Most())
+				if got > most*slack || rel.Series.Life().Cmp(rel.Series.Most()) != 0 {
+					t.Errorf("%v, %s: %v costs ρ %g and was charged %g", of, rel.Job.Name, l, got, most)
+				}
+				if in := l.within(); len(in) > of[0] || len(in) > 1 && in[1]-in[0] < of[1] {
+					nearest[rel.Job.Name] = math.Max(nearest[rel.Job.Name], got/most)
+				}
+			}
+		}
+		for name, share := range nearest {
+			if share < 0.85 && name != "m" || share < 0.5 {
+				t.Errorf("%v, %s: no unit that is in more periods costs more than %g of what it was charged", of, name, share)
+			}
+		}
+	}
+}
+
+// keptIn lets the last unit of a table count in some periods alone, whatever its cap says.
+func keptIn(l life, periods ...int) func(*Slices) {
+	return func(of *Slices) {
+		for p, v := range of.views {
+			of.counted[p] = nil
+			if slices.Contains(periods, p) {
+				continue
+			}
+			set := newRowSet(v.rows.Rows())
+			for row := range v.rows.Rows() - int64(len(l[p])) {
+				set.add(row)
+			}
+			set.count()
+			of.counted[p] = set
+		}
+	}
+}
+
+// A cap that looks ahead, and one whose choice is drawn anew, are caught for each mechanism: else the test above would
+// show nothing.
+func TestBrokenCapsOnPeriodsAreCaught(t *testing.T) {
+	y := newSeries(t, "periods_of_unit: {at_most: 1}")
+	base := y.steps(others, nil)
+	two := []row{{2, 0}}
+	l := life{two, two, two}
+	var in [][]measured // what each step sees of the unit, by the one period in which it counts
+	for p := range threePeriods {
+		in = append(in, y.steps(append(slices.Clone(others), l), keptIn(l, p)))
+	}
+	honest := y.steps(append(slices.Clone(others), l), nil)
+	for _, rel := range y.plan.Releases() {
+		most := float(rel.Series.Most())
+		if got := y.apart(rel, base, honest); got > most*slack {
+			t.Errorf("%s: the first period costs %g of %g", rel.Job.Name, got, most)
+		}
+		// The unit counts in the last period that there is so far: a later one pushes out an earlier one.
+		if got := y.apart(rel, base, []measured{in[0][0], in[1][1], in[2][2]}); got <= most*slack {
+			t.Errorf("%s: a cap that looks ahead is not caught: %g of %g", rel.Job.Name, got, most)
+		}
+		// Each step chooses the period anew.
+		worst := 0.0
+		for choice := range 6 {
+			worst = math.Max(worst, y.apart(rel, base, []measured{in[0][0], in[choice%2][1], in[choice/2][2]}))
+		}
+		if worst <= most*slack {
+			t.Errorf("%s: a cap that is redrawn is not caught: %g of %g", rel.Job.Name, worst, most)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
+)
+
+// Slices are the first periods of a table, as the steps of a series add them up.
+type Slices struct {
+	plan    *plan.Planned
+	views   []*OpenedTable
+	counted []*rowSet // the rows of each slice that count, nil for all
+	failed  error     // why nobody knows which rows count
+}
+
+// Slices finds the rows of some periods, and in which of them each unit counts.
+func (t *OpenedTable) Slices(ctx context.Context, p *plan.Planned, periods []string) (*Slices, error) {
+	views, err := t.periods(ctx, p.Job.Dataset.Slice.Column, periods)
+	if err != nil {
+		return nil, err
+	}
+	s := &Slices{plan: p, views: views, counted: make([]*rowSet, len(views))}
+	if p.Job.CapsPeriods() {
+		s.failed = s.capPeriods(ctx)
+	}
+	return s, ctx.Err()
+}
+
+// View returns the table with the rows of one period alone, whether or not they count.
+func (s *Slices) View(period int) *OpenedTable { return s.views[period] }
+
+// Reads lists the periods that a step compares with what they held: those that it adds up, or all so far where units
+// count in their first periods.
+func (s *Slices) Reads(step int) (out []int) {
+	if !s.plan.Job.CapsPeriods() {
+		return Adds(s.plan, step)
+	}
+	for i := range step + 1 {
+		out = append(out, i)
+	}
+	return out
+}
+
+// periods are views of a table, one for each of some periods. They are found in one scan of the column of the
+// slices, which is public.
+func (t *OpenedTable) periods(ctx context.Context, column string, periods []string) ([]*OpenedTable, error) {
+	sets := make([]*rowSet, len(periods))
+	for i := range sets {
+		sets[i] = newRowSet(t.Table.Rows())
+	}
+	p := NewPreparer(job.Column{Name: column, Type: job.Category, Domain: periods, Missing: job.Handling{Rule: job.Drop}, Outside: job.Handling{Rule: job.Drop}})
+	err := t.Table.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: t.Content}, func(b table.Batch) error {
+		values, err := p.Prepare(b.Columns[0], b.Rows)
+		if err != nil {
+			return err
+		}
+		for row, code := range values.Codes {
+			if code >= 0 {
+				sets[code].add(b.Block.First + int64(row))
+			}
+		}
+		return nil
+	})
+	out := make([]*OpenedTable, len(periods))
+	for i, set := range sets {
+		one := *t
+		one.rows = &sliced{whole: t.Table, set: set, rows: set.count()}
+		out[i] = &one
+	}
+	return out, err
+}
+
+// capPeriods finds the rows of each slice that count: those of units in their first periods, as many and as far apart as
+// the job says.
+//
+// # Contract
+//
+// Whether the rows of a unit count in a period depends on the periods so far in which that unit has rows, and on nothing
+// else: not on later periods, on other units or on chance. All rows of a unit in a period count, or none. A row without
+// a unit counts: its rule is that of dataset.unit.missing. Proof: cap.proof.md. // P31
+func (s *Slices) capPeriods(ctx context.Context) error {
+	d, of := &s.plan.Job.Dataset, s.plan.Job.Series[0].Unit
+	index, err := units.NewIndex(units.IndexSpec{Null: units.NullUnits(d.Key.Missing), Memory: s.views[0].memory})
+	if err != nil {
+		return err
+	}
+	defer index.Close()
+	for _, v := range s.views {
+		err := v.rows.Scan(ctx, table.ScanOptions{Columns: []string{d.Key.Column}, Content: v.Content}, func(b table.Batch) error {
+			return index.Add(b.Columns[0], b.Rows)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := index.Finish(); err != nil {
+		return err
+	}
+	in := make([]counted, index.Units())
+	at, numbers := int64(0), make([]int32, unitBlock)
+	for period, v := range s.views {
+		set, left := newRowSet(v.rows.Rows()), false
+		for first := int64(0); first < v.rows.Rows(); first += unitBlock {
+			block := numbers[:min(unitBlock, v.rows.Rows()-first)]
+			if err := index.Numbers(at+first, block); err != nil {
+				return err
+			}
+			for i, unit := range block {
+				if unit >= 0 && !in[unit].counts(period, of) {
+					left = true
+					continue
+				}
+				set.add(first + int64(i))
+			}
+		}
+		at += v.rows.Rows()
+		if left {
+			set.count()
+			s.counted[period] = set
+		}
+	}
+	return nil
+}
+
+// counted says in how many periods a unit has counted so far, and in which one last.
+type counted struct{ times, last int16 }
+
+// counts reports whether the unit counts in a period in which it has rows, and notes it.
+func (c *counted) counts(period int, of *job.PeriodsOfUnit) bool {
+	switch {
+	case c.times > 0 && int(c.last) == period:
+		return true
+	case int64(c.times) >= of.AtMost || c.times > 0 && int64(period)-int64(c.last) < of.Apart:
+		return false
+	}
+	c.times, c.last = c.times+1, int16(period)
+	return true
+}
+
+// counting returns a slice with the rows that count alone.
+func (s *Slices) counting(period int) *OpenedTable {
+	one := *s.views[period]
+	if set := s.counted[period]; set != nil {
+		one.rows = &sliced{whole: one.rows, set: set, rows: set.count()}
+	}
+	return &one
+}
+
+// Columns are the columns by which a slice is known again.
+func (s *Slices) Columns() []string {
+	if names := s.plan.Known(); len(names) > 0 {
+		return slices.Clone(names)
+	}
+	return s.views[0].Table.Whole()
+}
