@@ -21,8 +21,9 @@ type books struct {
 	samples  map[string]*Sample
 	pairs    map[[2]string]bool // accounts that are separate
 	columns  map[string]columnMark
-	refused  string  // the release that shows that this is an old copy, "" for none
-	changed  changes // by the newest record
+	series   map[int64]*paidSeries // by the debit that paid
+	refused  string                // the release that shows that this is an old copy, "" for none
+	changed  changes               // by the newest record
 
 	// charged is asked after each slice that a record charges elsewhere's cost; nil for nobody.
 	charged func(*Account, privacy.Cost) error
@@ -37,12 +38,13 @@ type changes struct {
 	samples  []*Sample
 	pairs    [][2]string
 	columns  []string // their names
+	series   []*paidSeries
 	refused  bool
 }
 
 func newBooks() books {
 	return books{accounts: map[int64]*Account{}, slices: map[int64]map[string]bucket{}, releases: map[int64]*Release{},
-		plans: map[string][]*Release{}, samples: map[string]*Sample{}, pairs: map[[2]string]bool{}, columns: map[string]columnMark{}}
+		plans: map[string][]*Release{}, samples: map[string]*Sample{}, pairs: map[[2]string]bool{}, columns: map[string]columnMark{}, series: map[int64]*paidSeries{}}
 }
 
 // enter carries out a record, and returns the state after it of the accounts that it changed.
@@ -154,6 +156,9 @@ func (b *books) leaves() (out []leaf, err error) {
 	}
 	for _, name := range c.columns {
 		add(columnKey(name), b.columns[name])
+	}
+	for _, s := range c.series {
+		add(seriesKey(s.Debit), s)
 	}
 	if c.refused {
 		add(refusedKey, b.refused)

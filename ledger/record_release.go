@@ -62,7 +62,12 @@ func (r *debitBody) enter(b *books, seq int64) error {
 			return err
 		}
 	}
-	if r.Series != nil && len(r.Series.Slices) > 0 {
+	if r.Series != nil {
+		if err := r.Series.admit(b, seq, r); err != nil {
+			return err
+		}
+	}
+	if r.Series != nil && !r.Series.paid() {
 		if err := r.Series.enter(b, a, cost); err != nil {
 			return err
 		}

@@ -12,12 +12,18 @@ import (
 // Series says of a debit that it is for one step of a series (P31), and what steps cost. The first step
 // pays for all.
 type Series struct {
-	Before string // the plan of the step before, "" for the first one
-	Whole  Prices // of the whole series
-	Redraw Prices // of measuring this step once more, where its bytes were lost
-	Setup  []byte // JSON, public: what later steps need to know. It is stored with the debit of the first step
+	Steps  []PeriodStep // all of them, in their order
+	Whole  Prices       // of the whole series
+	Redraw Prices       // of measuring this step once more, where its bytes were lost
+	Setup  []byte       // JSON, public: what later steps need to know. It is stored with the debit of the first step
 	// Alike says that a unit that is in several slices is paid for in all of them, so these may hold the same rows.
 	Alike bool
+}
+
+// PeriodStep names one step of a series: its slice, and its plan.
+type PeriodStep struct {
+	Is   string `json:"is"`
+	Plan string `json:"plan"`
 }
 
 // alike lists the slices that may hold the rows of one another.
@@ -50,8 +56,26 @@ type Price struct {
 
 // seriesDebit is what the debit of a step says of its series.
 type seriesDebit struct {
-	Slices []charged `json:"slices,omitempty"` // what they are charged; none for a step that is paid for
-	Setup  string    `json:"setup,omitempty"`  // of the first step
+	Slices []charged    `json:"slices,omitempty"` // what they are charged; none for a step that is paid for
+	Steps  []PeriodStep `json:"steps,omitempty"`  // of the first step: all steps that it pays for
+	Setup  string       `json:"setup,omitempty"`  // of the first step
+	Of     int64        `json:"of,omitempty"`     // of all others, and of a redraw: the debit of the first step
+}
+
+// paidSeries is a series that was paid for, as the chain has it. The tree of digests commits to it.
+type paidSeries struct {
+	Debit   int64        `json:"debit"`
+	Account int64        `json:"account"`
+	Steps   []PeriodStep `json:"steps"`
+	Setup   string       `json:"setup"`
+}
+
+// seriesKey is the key of a series in the tree of digests.
+func seriesKey(debit int64) string { return fmt.Sprintf("series\n%d", debit) }
+
+// step finds the step of a plan in a slice, -1 for none.
+func (s *paidSeries) step(plan, is string) int {
+	return slices.IndexFunc(s.Steps, func(p PeriodStep) bool { return p.Plan == plan && spelled(p.Is) == spelled(is) })
 }
 
 // paid reports whether an earlier step paid for this one.
@@ -109,19 +133,33 @@ func (a *Account) Admits(p Prices, own, ownLife *Limit) (privacy.Cost, error) {
 func (t *tx) debitSeries(a *Account, q *Request) (privacy.Cost, *seriesDebit, error) {
 	out := &seriesDebit{}
 	prices, s := Prices{}, q.Series
-	switch lost := t.books.plans[q.Plan]; {
-	case len(lost) > 0:
-		prices = s.Redraw
-	case s.Before == "":
-		prices, out.Setup = s.Whole, string(s.Setup)
-	default:
-		before, err := t.releasesOf(s.Before)
+	at := slices.IndexFunc(s.Steps, func(p PeriodStep) bool { return p.Plan == q.Plan })
+	if at < 0 {
+		return nil, nil, fmt.Errorf("ledger: the plan is no step of its series")
+	}
+	lost := t.books.plans[q.Plan]
+	if at > 0 {
+		before, err := t.releasesOf(s.Steps[at-1].Plan)
 		if err != nil {
 			return nil, nil, err
 		}
 		if !slices.ContainsFunc(before, (*Release).released) {
 			return nil, nil, refuse(CodeSeries, "the step before %s was not measured", a.Slice)
 		}
+	}
+	if at > 0 || len(lost) > 0 {
+		first, err := t.seriesOf(s.Steps[0].Plan)
+		if err != nil {
+			return nil, nil, err
+		}
+		out.Of = first.Debit
+	}
+	switch {
+	case len(lost) > 0:
+		prices = s.Redraw
+	case at == 0:
+		prices, out.Steps, out.Setup = s.Whole, s.Steps, string(s.Setup)
+	default:
 		return a.nothing(), out, nil
 	}
 	costs, life, err := prices.costs(a)
@@ -183,6 +221,76 @@ func (s *seriesDebit) enter(b *books, a *Account, life privacy.Cost) error {
 	return b.inSlice(a, is)
 }
 
+// admit holds a debit to the series that it is a step of.
+//
+// # Contract
+//
+// Without an error the debit begins a series and charges each slice of it, or it is a step of a series that a debit
+// of the same account began, in the slice for which that one paid; the step before it has its bytes, and a step
+// that was debited before charges again. Proof: series.proof.md.
+func (s *seriesDebit) admit(b *books, seq int64, r *debitBody) error {
+	if s.Of == 0 {
+		if s.Setup == "" || len(s.Steps) == 0 || s.Steps[0].Plan != r.Plan || spelled(s.Steps[0].Is) != spelled(r.Slice) {
+			return fmt.Errorf("a step of a series that nobody began")
+		}
+		costs, err := (&chargeBody{Charges: s.Slices}).costs()
+		if err != nil {
+			return err
+		}
+		open, plans := map[string]bool{}, map[string]bool{}
+		for _, c := range costs {
+			open[spelled(c.Is)] = true
+		}
+		for _, p := range s.Steps {
+			if !open[spelled(p.Is)] || plans[p.Plan] {
+				return fmt.Errorf("a series that does not charge each of its slices")
+			}
+			delete(open, spelled(p.Is))
+			plans[p.Plan] = true
+		}
+		if len(open) > 0 || len(b.plans[r.Plan]) > 0 {
+			return fmt.Errorf("a series that begins twice, or charges a slice that it does not have")
+		}
+		b.series[seq] = &paidSeries{seq, r.Account, s.Steps, s.Setup}
+		b.changed.series = append(b.changed.series, b.series[seq])
+		return nil
+	}
+	first := b.series[s.Of]
+	if first == nil || first.Account != r.Account || s.Setup != "" || len(s.Steps) > 0 || first.step(r.Plan, r.Slice) < 0 {
+		return fmt.Errorf("a step of a series that was not paid for")
+	}
+	at := first.step(r.Plan, r.Slice)
+	if at > 0 && !slices.ContainsFunc(b.plans[first.Steps[at-1].Plan], (*Release).released) {
+		return fmt.Errorf("a step of a series before the one before it")
+	}
+	if s.paid() == (len(b.plans[r.Plan]) > 0 || at == 0) {
+		return fmt.Errorf("a step of a series that is measured again and does not pay, or pays and is not")
+	}
+	return nil
+}
+
+// seriesOf reads the series that a plan is the first step of, and holds it to the chain. It is nil where nobody began it.
+func (t *tx) seriesOf(plan string) (*paidSeries, error) {
+	rs, err := t.releasesOf(plan)
+	if err != nil || len(rs) == 0 {
+		return nil, err
+	}
+	var text string
+	var body debitBody
+	if err := t.row("SELECT body FROM dprelease_records WHERE seq = ?", rs[0].ID).Scan(&text); err != nil {
+		return nil, err
+	}
+	if decode(text, &body) != nil || body.Series == nil {
+		return nil, t.tampered("what the first step says of its series is gone")
+	}
+	s := &paidSeries{rs[0].ID, body.Account, body.Series.Steps, body.Series.Setup}
+	if err := t.holds(seriesKey(s.Debit), s, "what the first step says of its series"); err != nil {
+		return nil, err
+	}
+	t.books.series[s.Debit] = s
+	return s, nil
+}
+
 // SeriesStep is a step of a series as the ledger knows it.
 type SeriesStep struct {
 	Release  *Release // the one with bytes, nil where there is none
@@ -207,20 +315,12 @@ func (l *Ledger) SeriesSteps(ctx context.Context, plans []string) (steps []Serie
 			s := &steps[i]
 			s.Debited, s.Standing = len(rs) > 0, standing(rs, SeriesContent, t.at)
 			s.Release, s.Busy = s.Standing.Found, s.Standing.Busy
-			if i > 0 || len(rs) == 0 {
-				continue
-			}
-			var text string
-			var body debitBody
-			if err := t.row("SELECT body FROM dprelease_records WHERE seq = ?", rs[0].ID).Scan(&text); err != nil {
-				return err
-			}
-			if decode(text, &body) != nil || body.Series == nil || body.Series.Setup == "" {
-				return refuse(CodeTampered, "the debit %d does not say what its series is", rs[0].ID)
-			}
-			setup = []byte(body.Series.Setup)
 		}
-		return nil
+		first, err := t.seriesOf(plans[0])
+		if first != nil {
+			setup = []byte(first.Setup)
+		}
+		return err
 	})
 	return steps, setup, err
 }

@@ -18,13 +18,11 @@ func seriesStep(plans []string, t int) Request {
 	periods := []string{"2026-01", "2026-02"}
 	q := Request{Account: month(periods[t]), Opening: Opening{Filter: ZCDP, Limit: Limit{Rho: big.NewRat(4, 64)}}, Job: "series", Digest: "d",
 		Plan: plans[t], Content: SeriesContent, SliceKind: TextSlices, Charges: []Charge{{Name: "visits"}}, Revise: true, Keeps: []string{"month"}}
-	q.Series = &Series{Setup: []byte(`{"job":"series"}`),
+	q.Series = &Series{Setup: []byte(`{"job":"series"}`), Steps: []PeriodStep{{periods[0], plans[0]}, {periods[1], plans[1]}},
 		Whole:  Prices{Slices: []SlicePrice{{periods[0], rhoPrice(2)}, {periods[1], rhoPrice(1)}}, Life: rhoPrice(5)},
 		Redraw: Prices{Slices: []SlicePrice{{periods[0], rhoPrice(1)}, {periods[1], rhoPrice(1)}}, Life: rhoPrice(4)}}
 	if t == 0 {
 		q.Series.Redraw = Prices{Slices: []SlicePrice{{periods[0], rhoPrice(1)}}, Life: rhoPrice(1)}
-	} else {
-		q.Series.Before = plans[t-1]
 	}
 	return q
 }

@@ -90,8 +90,8 @@ func (s *SeriesStep) setup() SeriesSetup {
 // Series puts the step into the words of the ledger. // P31
 func (s *SeriesStep) Series() (*ledger.Series, error) {
 	out := &ledger.Series{Alike: s.Alike()}
-	if s.At > 0 {
-		out.Before = s.Plans[s.At-1]
+	for i, period := range s.Periods {
+		out.Steps = append(out.Steps, ledger.PeriodStep{Is: period, Plan: s.Plans[i]})
 	}
 	var err error
 	if out.Setup, err = s.Setup(); err != nil {
