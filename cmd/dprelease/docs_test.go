@@ -165,6 +165,9 @@ func TestDocsYAML(t *testing.T) {
 	}
 }
 
+// copied are the tables of examples/data that a page asks to copy.
+var copied = regexp.MustCompile("`eusilc[a-z-]*[.]csv`")
+
 var saved = regexp.MustCompile("[Ss]ave this as `([^`]+)`")
 
 // The pages that a beginner follows work as they stand: their files are written and their
@@ -179,8 +182,8 @@ func TestDocsCommands(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, page := range []string{"tutorial.md", "start.md"} {
-		if testing.Short() && page == "start.md" {
+	for _, page := range []string{"tutorial.md", "start.md", "how-to/persons-and-households.md"} {
+		if testing.Short() && page != "tutorial.md" {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
@@ -188,6 +191,15 @@ func TestDocsCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
+		for _, m := range copied.FindAllString(string(text), -1) {
+			table, err := os.ReadFile(filepath.Join("..", "..", "examples", "data", strings.Trim(m, "`")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, strings.Trim(m, "`")), table, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		ran := 0
 		for _, b := range blocks(string(text)) {
 			switch m := saved.FindStringSubmatch(b.before); {
