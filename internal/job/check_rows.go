@@ -303,8 +303,8 @@ func (k *checker) units() {
 	for _, f := range d.Fold {
 		k.fold(f)
 	}
-	if d.Cap == nil {
-		return
+	if d.Cap == nil || d.MayVanish() && d.Population != "" {
+		return // of several tables, that of the population says where a unit lies
 	}
 	for _, s := range k.j.Samples {
 		if s.Method == Multistage || s.Method == Stratified {

@@ -93,7 +93,7 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 		return noInterval("there is no valid interval: "+err.Error(), "leave interval out, or draw the sample by srswor, poisson or stratified")
 	}
 	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows, Collected: table != nil}
-	v.Strata = q.strataOf(d, e)
+	v.Strata = q.strataOf(j, d, e)
 	if c := e.Clusters; c != nil {
 		q.Clusters = &Clusters{Of: c.Of, Column: q.unused("first stage")}
 		v.Clusters = &clusters{q.Clusters.Column, c.Most, c.Left, c.Within}
@@ -136,10 +136,14 @@ func (r *PlannedRelease) Level() string {
 }
 
 // strataOf are the estimates by stratum where the column of the strata is declared with all
-// of them, else nil: then the estimate that takes them for alike is an upper bound.
-func (q *Question) strataOf(d *DraftDraw, e samplers.Estimate) *strata {
+// of them, else nil: then the estimate that takes them for alike is an upper bound. Beside the table of the population a
+// column of that name holds them only if it was taken from there.
+func (q *Question) strataOf(j *job.Job, d *DraftDraw, e samplers.Estimate) *strata {
 	names := d.Design.Facts().UnitColumns
 	if len(e.Strata) == 0 || len(names) != 1 {
+		return nil
+	}
+	if own, _ := j.Dataset.Column(names[0]); j.Dataset.MayVanish() && (own.Joined == nil || own.Joined.Table != j.Dataset.Population || own.Joined.Of != names[0] || own.Joined.Where.Said()) {
 		return nil
 	}
 	c, ok := q.Public.Column(names[0])

@@ -167,7 +167,7 @@ func (p *picker) on(s *side) *picker {
 	if s.index == nil || p.every {
 		return p
 	}
-	one := &picker{index: s.index, drawn: p.drawn, unitWeights: p.unitWeights}
+	one := &picker{index: s.index, units: p.units, drawn: p.drawn, unitWeights: p.unitWeights}
 	if s.units.folds() {
 		one.index = itself{}
 	}

@@ -23,8 +23,9 @@ type sink struct {
 	weigher  *plan.Weigher // nil where the rows have no weights of their own
 	weightAt int           // of the prepared columns
 
-	units    []int32 // the ultimate unit of every row of the source
-	clusters []int32 // the cluster of each ultimate unit
+	units    []int32  // the ultimate unit of every row of the source, or of every unit of privacy
+	index    numbered // the unit of privacy of every row, nil where a row is one
+	clusters []int32  // the cluster of each ultimate unit
 }
 
 // cellsAt stands among the columns of a sink for its column of cells, clustersAt for that of the
@@ -79,7 +80,7 @@ func newSink(s *sample, rel *plan.PlannedRelease, capped *units.Kept) sink {
 			out.wants = append(out.wants, cellsAt)
 		case rel.Clusters.In(name):
 			out.wants = append(out.wants, clustersAt)
-			out.units, out.clusters = s.picker.units, rel.Clusters.Of
+			out.units, out.index, out.clusters = s.picker.units, s.picker.index, rel.Clusters.Of
 		default:
 			out.wants = append(out.wants, s.want(name))
 		}
@@ -108,7 +109,11 @@ func (s *sink) write(b block) error {
 		case k == cellsAt:
 			some[i] = sdk.Values{Codes: s.cells.of(b.rows, b.ready, mask)}
 		case k == clustersAt:
-			if some[i] = s.clustersOf(b); mask != nil {
+			clusters, err := s.clustersOf(b)
+			if err != nil {
+				return err
+			}
+			if some[i] = clusters; mask != nil {
 				some[i] = masked(some[i], mask)
 			}
 		case mask == nil:
@@ -125,15 +130,31 @@ func (s *sink) write(b block) error {
 
 // clustersOf finds the cluster of each row in the public frame, -1 for a row in no unit, which does
 // not count.
-func (s *sink) clustersOf(b block) sdk.Values {
+func (s *sink) clustersOf(b block) (sdk.Values, error) {
 	codes := make([]int32, b.rows)
+	if b.rows == 0 {
+		return sdk.Values{Codes: codes}, nil
+	}
+	var numbers []int32
+	if s.index != nil {
+		numbers = make([]int32, b.row(b.rows-1)-b.first+1)
+		if err := s.index.Numbers(b.first, numbers); err != nil {
+			return sdk.Values{}, err
+		}
+	}
 	for i := range codes {
 		codes[i] = -1
-		if u := s.units[b.row(i)]; u >= 0 {
+		at := b.row(i)
+		if numbers != nil {
+			if at = int64(numbers[at-b.first]); at < 0 {
+				continue
+			}
+		}
+		if u := s.units[at]; u >= 0 {
 			codes[i] = s.clusters[u]
 		}
 	}
-	return sdk.Values{Codes: codes}
+	return sdk.Values{Codes: codes}, nil
 }
 
 // weights multiplies the weights of the draw by those of the survey, where the release has them.
