@@ -62,7 +62,7 @@ func (k *checker) searches() {
 	for _, r := range k.j.Releases {
 		from = append(from, r.From)
 	}
-	given := len(k.j.Releases)
+	given := k.own()
 	for i := range k.j.Dataset.Columns {
 		c := &k.j.Dataset.Columns[i]
 		if c.Bounds == nil || c.Upper == nil {
@@ -70,7 +70,7 @@ func (k *checker) searches() {
 		}
 		found, times := "", 1.0
 		for _, f := range from {
-			for _, r := range k.j.Releases[:given] {
+			for _, r := range given {
 				if r.From != f || !mentions(r.Params, c.Name) {
 					continue
 				}
@@ -94,7 +94,7 @@ func (k *checker) ask(a asked.Release, r Release) {
 	if err != nil {
 		return
 	}
-	r.Mechanism, r.Params = a.Mechanism(), params
+	r.Table, r.Mechanism, r.Params = k.j.Dataset.Table, a.Mechanism(), params
 	k.j.Releases = append(k.j.Releases, r)
 }
 
@@ -138,12 +138,15 @@ func mentions(params json.RawMessage, text string) bool {
 // ReleasePath is the key that declares a release: an item of releases, the bounds of the column
 // that it searches, or the measure that pays for it.
 func (j *Job) ReleasePath(i int) string {
-	if i < len(j.Releases) && j.Releases[i].Measures != "" {
-		return j.Releases[i].Measures
+	if i >= len(j.Releases) {
+		return lang.Item("releases", i)
 	}
-	if i < len(j.Releases) && j.Releases[i].Bounds != "" {
-		c, _ := j.Dataset.Column(j.Releases[i].Bounds)
-		return lang.Key(c.path(), "bounds")
+	switch r := &j.Releases[i]; {
+	case r.Measures != "":
+		return j.inTable(r.Table, r.Measures)
+	case r.Bounds != "":
+		c, _ := j.Of(r.Table).Dataset.Column(r.Bounds)
+		return j.inTable(r.Table, lang.Key(c.path(), "bounds"))
 	}
 	return lang.Item("releases", i)
 }
@@ -151,7 +154,7 @@ func (j *Job) ReleasePath(i int) string {
 // guaranteePath is the key that says what a release may cost.
 func (j *Job) guaranteePath(i int) string {
 	if j.Releases[i].Measures != "" {
-		return j.Releases[i].Measures
+		return j.ReleasePath(i)
 	}
 	if j.Releases[i].Bounds != "" {
 		return lang.Key(j.ReleasePath(i), "private")
@@ -159,7 +162,7 @@ func (j *Job) guaranteePath(i int) string {
 	return lang.Key(j.ReleasePath(i), "guarantee")
 }
 
-// SearchOf returns the release that finds the bounds of a column.
+// SearchOf returns the release that finds the bounds of a column of the table that the job is seen from.
 func (j *Job) SearchOf(column string) (Release, bool) {
-	return first(j.Releases, func(r Release) bool { return r.Bounds == column && column != "" })
+	return first(j.Releases, func(r Release) bool { return r.Bounds == column && column != "" && r.Table == j.Dataset.Table })
 }

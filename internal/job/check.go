@@ -61,7 +61,10 @@ func check(j *Job, o Options, told Problems) Problems {
 	k.grants()
 	k.releases()
 	k.series()
-	if !j.Dataset.Several() {
+	if j.Dataset.Several() {
+		k.weightsOfTables()
+		k.askedOfTables()
+	} else {
 		k.measures()
 		k.searches()
 	}

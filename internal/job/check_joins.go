@@ -95,6 +95,10 @@ func (k *checker) joins(t *DataTable, own []DataTable) map[string]bool {
 				k.wrong(at, "write it under derive", "%s is folded by count there", lang.Shown(name))
 				continue
 			}
+			if c.Bounds != nil {
+				k.wrong(at, "fold it: derive: {"+name+"_there: {as: \"max("+from.Name+"."+name+")\", bounds: …}}, or say lower and upper there", "the bounds of %s are found in private there, for the rows of %s alone", lang.Shown(name), from.Name)
+				continue
+			}
 			c.Joined = &Joined{Table: from.Name, Of: name, By: by}
 			k.put(at, c, taken)
 		}
@@ -104,7 +108,7 @@ func (k *checker) joins(t *DataTable, own []DataTable) map[string]bool {
 
 // put adds a column of another table.
 func (k *checker) put(at string, c Column, taken map[string]bool) {
-	c.Derived, c.Lookup, c.Heading, c.Assume, c.Immutable = nil, nil, "", nil, false
+	c.Derived, c.Lookup, c.Heading, c.Assume, c.Immutable, c.Measure = nil, nil, "", nil, false, nil
 	c.Missing, c.Outside = Handling{Rule: Drop}, Handling{Rule: Drop}
 	if other, twice := k.j.Dataset.Column(c.Name); twice {
 		k.wrong(at, "give it another name: derive: {NAME: {as: \"max("+c.Joined.Table+"."+c.Joined.Of+")\"}}", "%s has the name of another column (line %d)", lang.Shown(c.Name), k.j.Pos(other.path()).Line)
@@ -279,11 +283,11 @@ func (k *checker) foldedType(path string, c, of *Column) bool {
 		return false
 	}
 	k.refuse(path, []string{"domain"}, "leave it out", "is for texts, and %s gives a number", c.Joined.By)
-	if c.Lower == nil && c.Upper == nil && (c.Joined.By == FoldSum || c.Joined.By == FoldMean) {
+	if c.Lower == nil && c.Upper == nil && c.Bounds == nil && (c.Joined.By == FoldSum || c.Joined.By == FoldMean) {
 		k.wrong(path, "say lower and upper of the folded value", "needs bounds: %s is added up exactly between them", c.Joined.By)
 		return false
 	}
-	if c.Lower != nil && c.Upper != nil {
+	if c.Lower != nil && c.Upper != nil || c.Bounds != nil {
 		c.Holds = ""
 	}
 	return true

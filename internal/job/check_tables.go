@@ -15,7 +15,7 @@ func (k *checker) tables() {
 	d := &k.j.Dataset
 	const one = "is for a data set with one table"
 	k.refuse("dataset", []string{"source", "columns", "lookups", "derive", "fold", "cap"}, "say it in the table, under dataset.tables", one)
-	k.refuse("dataset", []string{"slice", "collected", "weights"}, "leave it out, or release from one table in a job of its own", one)
+	k.refuse("dataset", []string{"slice", "collected"}, "leave it out, or release from one table in a job of its own", one)
 	if k.j.Engine.Elsewhere() {
 		k.wrong("engine", "leave it out: the tables are read on this machine", one)
 	}
@@ -142,18 +142,12 @@ func (k *checker) within(t *DataTable, do func(*checker)) {
 
 // plainTable refuses what is for a data set with one table.
 func (k *checker) plainTable() {
-	const why = "is for a data set with one table"
 	for _, c := range k.j.Dataset.Columns {
-		k.refuse(c.path(), []string{"bounds", "measure"}, "say lower and upper, or release from one table in a job of its own", why)
 		if k.j.Dataset.MayVanish() || k.j.Dataset.Key.Rows == 0 {
 			k.refuse(c.path(), []string{"immutable"}, "leave it out: it is for the table that dataset.population names, where a unit has one row", "is for a column that every unit has")
 		}
 	}
-	for _, c := range k.j.Dataset.derive {
-		k.refuse(lang.Key("dataset.derive", c.Name), []string{"bounds"}, "say lower and upper, or release from one table in a job of its own", why)
-	}
-	k.refuse("dataset.cap", []string{"measure"}, "leave it out, or measure it in a job with this table alone", why)
-	k.refuse("dataset.cap.rows", []string{"private"}, "say rows: and a number, or release from one table in a job of its own", "chooses a cap, and "+why)
+	k.refuse("dataset.cap.rows", []string{"private"}, "say rows: and a number, or release from one table in a job of its own", "chooses a cap, and is for a data set with one table")
 }
 
 // tableOf checks which table a release counts.

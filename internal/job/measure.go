@@ -76,7 +76,7 @@ func (d *Dataset) CountsRows() int64 {
 // measures adds the releases that measures pay for.
 func (k *checker) measures() {
 	d := &k.j.Dataset
-	given := k.j.Releases
+	given := k.own()
 	switch c := d.Cap; {
 	case c == nil:
 	case c.Choice != nil:

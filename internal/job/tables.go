@@ -63,7 +63,7 @@ func (j *Job) Of(table string) *Job {
 	d := t.Dataset
 	d.ID, d.Relation, d.Size, d.AtLeast, d.Unit = whole.ID, whole.Relation, whole.Size, whole.AtLeast, whole.Unit
 	d.UnitName, d.UnitPlural, d.Frame, d.Population, d.Table = whole.UnitName, whole.UnitPlural, whole.Frame, whole.Population, t.Name
-	d.Tables = whole.Tables
+	d.Tables, d.Weights = whole.Tables, whole.Weights
 	view.Dataset, view.pos = d, t.pos
 	return &view
 }

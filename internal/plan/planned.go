@@ -24,9 +24,12 @@ type Planned struct {
 // Found is what a run finds before it makes the releases that need it.
 type Found struct {
 	Keys   map[string][]string // selected values (P25), by the release that pays for the selection
-	Bounds map[string]float64  // by column
+	Bounds map[string]Bounds   // by table, "" where the data set is one
 	Rows   int64               // of a cap; 0 where none was found
 }
+
+// Bounds are those that searches found, by column.
+type Bounds map[string]float64
 
 // plan divides the guarantees of a job, which may be those of a division of budget.spend, and
 // has every mechanism plan its part.
@@ -69,7 +72,10 @@ func (f *Draft) plan(ctx context.Context, j *job.Job) (*Planned, error) {
 // charged: a mechanism that plans otherwise for what was found is refused.
 func (p *Planned) With(ctx context.Context, f Found) (*Planned, error) {
 	next := *p
-	next.found = Found{Keys: joined(p.found.Keys, f.Keys), Bounds: joined(p.found.Bounds, f.Bounds)}
+	next.found = Found{Keys: joined(p.found.Keys, f.Keys), Bounds: joined(p.found.Bounds, nil)}
+	for name, found := range f.Bounds {
+		next.found.Bounds[name] = joined(next.found.Bounds[name], found)
+	}
 	if next.found.Rows = p.found.Rows; f.Rows > 0 {
 		next.Job, next.found.Rows = withCap(p.Job, f.Rows), f.Rows
 	}
@@ -90,7 +96,7 @@ func (p *Planned) With(ctx context.Context, f Found) (*Planned, error) {
 				}
 			}
 			bounded := *r
-			bounded.found = next.found.Bounds
+			bounded.found = next.found.Bounds[r.Job.Table]
 			one.Releases[n] = &bounded
 		}
 		next.Draws[i] = &one
@@ -116,11 +122,11 @@ func joined[V any](a, b map[string]V) map[string]V {
 	return out
 }
 
-// CapFound reports whether a run chose the cap.
-func (p *Planned) CapFound() bool { return p.found.Rows > 0 }
+// Bounds are those that were found for the columns of a table.
+func (p *Planned) Bounds(table string) Bounds { return p.found.Bounds[table] }
 
-// Bounds are those that were found, by column.
-func (p *Planned) Bounds() map[string]float64 { return p.found.Bounds }
+// CapFound reports whether a run has chosen a cap.
+func (p *Planned) CapFound() bool { return p.found.Rows > 0 }
 
 // Releases are all releases in the order of the job.
 func (p *Planned) Releases() []*PlannedRelease {

@@ -31,7 +31,7 @@ func TestFoundMakesAnotherPlan(t *testing.T) {
 		found Found
 	}{
 		"keys":   {keyed.Planned, Found{Keys: map[string][]string{"towns": {"a", "b"}}}},
-		"bounds": {bounded.Planned, Found{Bounds: map[string]float64{"x": 8}}},
+		"bounds": {bounded.Planned, Found{Bounds: map[string]Bounds{"": {"x": 8}}}},
 	} {
 		var before []PlannedRelease
 		for _, r := range c.plan.Releases() {
@@ -50,7 +50,7 @@ func TestFoundMakesAnotherPlan(t *testing.T) {
 			}
 		}
 	}
-	next, err := bounded.With(context.Background(), Found{Bounds: map[string]float64{"x": 8}})
+	next, err := bounded.With(context.Background(), Found{Bounds: map[string]Bounds{"": {"x": 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type PlannedRelease struct {
 	target privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
 	cost   float64       // the ε of the plan at the share's δ
 	scaled []string      // the columns that it reads over a bound that is found first
-	found  map[string]float64
+	found  Bounds
 	Series *PlannedSeries // nil where the release is in none
 }
 

@@ -156,9 +156,12 @@ func isOther(rel *plan.PlannedRelease) bool {
 
 // bound plans with the bounds that searches found.
 func (r *Runner) bound(ctx context.Context, searches [][]*plan.PlannedRelease) (err error) {
-	found := map[string]float64{}
+	found := map[string]plan.Bounds{}
 	for _, rel := range slices.Concat(searches...) {
-		found[rel.Job.Bounds] = r.Results[rel.Job.Name].Columns[0].Float64[0]
+		if found[rel.Job.Table] == nil {
+			found[rel.Job.Table] = plan.Bounds{}
+		}
+		found[rel.Job.Table][rel.Job.Bounds] = r.Results[rel.Job.Name].Columns[0].Float64[0]
 	}
 	r.Plan, err = r.Plan.With(ctx, plan.Found{Bounds: found})
 	return err
@@ -225,7 +228,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 	if picks = picks.on(of); batch[0].Job.CountsUnits() {
 		picks = picks.ofUnits()
 	}
-	s := &sample{picker: picks, source: of.source(batch[0]), content: of.table.Content, job: of.job, lookups: of.table.lookups, found: r.Plan.Bounds(),
+	s := &sample{picker: picks, source: of.source(batch[0]), content: of.table.Content, job: of.job, lookups: of.table.lookups, found: r.Plan.Bounds(batch[0].Job.Table),
 		folded: folded, present: folded && (batch[0].Job.Where.Said() || of.job.Dataset.MayVanish()), progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/samplers"
@@ -222,7 +223,7 @@ type sample struct {
 	picker     *picker
 	progress   func(rows int64)
 	done       func(rows int64, columns []*Preparer) // told what the scan saw
-	found      map[string]float64                    // the bounds of columns that searches found
+	found      plan.Bounds                           // the bounds of columns that searches found
 }
 
 // want adds a column to the scan and returns where it stands.
@@ -308,11 +309,11 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 			return err
 		}
 		out := block{rows: b.Rows, first: b.Block.First, picked: b.Picked, masks: in.masks}
+		if present >= 0 {
+			out.present = positive(b.Columns[present], b.Rows) // before it is clipped, which may write to the columns
+		}
 		if out.ready, err = in.prepare(preparers, b.Rows); err != nil {
 			return err
-		}
-		if present >= 0 {
-			out.present = positive(b.Columns[present], b.Rows)
 		}
 		out.weights = s.picker.weights(b.Block)
 		if err := fanOut(sinks, out); err != nil {

@@ -44,7 +44,9 @@ type pair struct {
 	size       int
 	values     string // of x
 	mend       func(*plan.Priced)
-	null       bool // units have no key, and each row is one of its own
+	null       bool   // units have no key, and each row is one of its own
+	head       string // what is said of the data set, beside its tables
+	places     bool   // strata are the groups of persons
 }
 
 // make plans the job for so many units, each job once.
@@ -59,12 +61,15 @@ func (w *pair) make() *plan.Priced {
 	if w.null {
 		missing = ", missing: own"
 	}
-	dir := filepath.Dir(w.file)
+	dir, head := filepath.Dir(w.file), w.head
+	if w.takes != nil {
+		head += fmt.Sprintf("\n  frame: {path: %q, records: n}", w.frame())
+	}
 	text := fmt.Sprintf(`version: 1
 job: tiny
 dataset:
   id: tiny
-  relation: %s%s%s
+  relation: %s%s%s%s
   unit: {column: u, name: unit}
   tables:
     persons:
@@ -86,7 +91,7 @@ samples: {s: %s}
 releases:
 %s
 output: {dir: out}
-`, w.relation, population, size, dir, missing, dir, map[bool]string{true: "own", false: "refuse"}[w.null], cmp.Or(w.values, "lower: -1, upper: 2"), w.visits,
+`, w.relation, population, size, head, dir, missing, dir, map[bool]string{true: "own", false: "refuse"}[w.null], cmp.Or(w.values, "lower: -1, upper: 2"), w.visits,
 		cmp.Or(w.sample, "{method: poisson, rate: 0.5}"), w.release)
 	if p := w.plans[text]; p != nil && w.mend == nil {
 		return p
@@ -110,12 +115,25 @@ output: {dir: out}
 	return p
 }
 
+// frame is the public list of how many persons each group has.
+func (w *pair) frame() string {
+	counts := map[int]int{}
+	for _, p := range w.world.places {
+		counts[p]++
+	}
+	path := filepath.Join(filepath.Dir(w.file), "frame.csv")
+	if err := os.WriteFile(path, fmt.Appendf(nil, "g,n\na,%d\nb,%d\n", counts[0], counts[1]), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}
+
 // of is the law of the job on some units.
 func (w *pair) of(units []member) law {
 	var persons, visits strings.Builder
 	persons.WriteString("u,g\n")
 	visits.WriteString("u,x\n")
-	w.size = 0
+	w.size, w.world.places = 0, nil
 	for i, m := range units {
 		key := fmt.Sprintf("u%d", i)
 		if w.null {
@@ -123,6 +141,9 @@ func (w *pair) of(units []member) law {
 		}
 		if m.group != "" {
 			w.size++
+			if w.places {
+				w.world.places = append(w.world.places, int(m.group[0]-'a'))
+			}
 			fmt.Fprintf(&persons, "%s,%s\n", key, strings.TrimSpace(m.group))
 		}
 		for _, x := range m.visits {

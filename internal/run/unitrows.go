@@ -259,10 +259,10 @@ func (s *side) capAll(ctx context.Context, p *plan.Planned, src *noise.Source) (
 // # Contract
 //
 // The row of a unit depends on that unit's rows alone, and a unit has one row. Under replace-one the
-// number of units is that of the table; those without a row that passes are left out, so a unit may
-// vanish behind a condition. Proof: measure.proof.md.
+// number of units is that of the table; those without a row that passes, or without a row in one of several tables, are left
+// out, so a unit may vanish behind a condition. Proof: measure.proof.md.
 func (s *side) countRows(ctx context.Context, rel *plan.PlannedRelease) error { // P22
-	d, where := &s.job.Dataset, rel.Job.Where
+	where := rel.Job.Where
 	var conditions []job.Expression
 	if where.Said() {
 		conditions = append(conditions, where)
@@ -271,14 +271,13 @@ func (s *side) countRows(ctx context.Context, rel *plan.PlannedRelease) error { 
 	if err != nil {
 		return err
 	}
-	folder, err := units.NewFolder(units.FoldSpec{Null: units.NullUnits(d.Key.Missing), Views: 1 + len(conditions), Memory: s.table.memory,
+	folder, err := units.NewFolder(units.FoldSpec{Null: s.nulls(), Units: s.population, Views: 1 + len(conditions), Memory: s.table.memory,
 		Columns: []units.Fold{{Column: job.UnitRows, By: string(job.FoldCount), Number: true, Upper: 1 << 53}}})
 	if err != nil {
 		return err
 	}
 	defer folder.Close()
-	columns := slices.Clone(in.sources)
-	unit := appended(&columns, d.Key.Column)
+	keys, columns := s.keys(in.sources)
 	ones := table.Values{Kind: table.Float}
 	err = s.table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: s.table.Content}, func(b table.Batch) error {
 		if err := in.read(b); err != nil {
@@ -289,7 +288,11 @@ func (s *side) countRows(ctx context.Context, rel *plan.PlannedRelease) error { 
 		}
 		row := ones
 		row.Float64 = row.Float64[:b.Rows]
-		return folder.Add(b.Columns[unit], []table.Values{row}, append([][]byte{nil}, in.masks...), b.Rows)
+		unit, err := keys.of(b)
+		if err != nil {
+			return err
+		}
+		return folder.Add(unit, []table.Values{row}, append([][]byte{nil}, in.masks...), b.Rows)
 	})
 	if err != nil {
 		return err
