@@ -15,9 +15,12 @@ func (k *checker) tables() {
 	d := &k.j.Dataset
 	const one = "is for a data set with one table"
 	k.refuse("dataset", []string{"source", "columns", "lookups", "derive", "fold", "cap"}, "say it in the table, under dataset.tables", one)
-	k.refuse("dataset", []string{"slice", "collected"}, "leave it out, or release from one table in a job of its own", one)
+	k.refuse("dataset", []string{"slice"}, "filter the rows with where; or release from one table in a job of its own, on the same account",
+		"does not go with several tables: a slice has an account of its own, and rows of a table that is not cut by it would be in all of them")
+	k.refuse("dataset", []string{"collected"}, "leave it out, which charges the whole price; or release from one table in a job of its own, on the same account",
+		"does not go with several tables: who was collected would have to be the same in all of them, and nothing here can hold them to it")
 	if k.j.Engine.Elsewhere() {
-		k.wrong("engine", "leave it out: the tables are read on this machine", one)
+		k.wrong("engine", "leave it out: the tables are read on this machine", "does not go with several tables: a part of one would need the rows of its units in all others")
 	}
 	switch {
 	case d.Key.Column == "":
@@ -43,7 +46,7 @@ func (k *checker) tables() {
 		case d.Population == "" && (s.Method == Multistage || s.Method == Stratified):
 			k.wrong(at, "say dataset.population: the table whose columns say where a unit lies", "%s draws units by the columns of one table, and the data set has several", s.Method)
 		case s.Keep || s.Method == Kept:
-			k.wrong(lang.Key("samples", s.Name), "draw a sample of this job's own", "a draw from several tables cannot be kept for other jobs")
+			k.wrong(lang.Key("samples", s.Name), "draw a sample of this job's own, and make all releases from it in this job", "a draw from several tables cannot be kept: it is known by the places of units, and another job that reads other tables, or other rules for missing keys, gives them other places")
 		}
 	}
 	for i := range d.Tables {

@@ -92,7 +92,11 @@ func (k *checker) keys(i int, r *Release) {
 		k.wrong(path, "leave it out", "selects values, and every column of by has a public list of them")
 		return
 	case d.Folds():
-		k.wrong(path, "use dataset.cap", "cannot be used with dataset.fold: a column without a list of values has no fold")
+		hint := "use dataset.cap"
+		if d.OneRow {
+			hint = "say cap: {groups: 1, rows: 1} in table " + d.Table + ", and not unit: {rows: 1}"
+		}
+		k.wrong(path, hint, "cannot be used with dataset.fold: a column without a list of values has no fold")
 	case d.Cap != nil && r.Other != "":
 		k.wrong(lang.Key(lang.Item("releases", i), "other"), "leave it out", "cannot be used with keys under dataset.cap: a unit may have rows of several values in it, more than the cap allows in one group")
 	}
