@@ -8,18 +8,21 @@ LDFLAGS := -s -w -X main.release=$(VERSION)
 # its tests.
 export CGO_ENABLED = 0
 
-.PHONY: help papers rivals all build core stores publish lab demo test test-short race bench check lines beam bindings dist dist-twice generate clean
+.PHONY: help papers rivals all build core design stores publish lab demo test test-short race bench check lines beam bindings dist dist-twice generate clean
 
 all: build
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: core stores publish ## the program and its companions, in bin
+build: core design stores publish ## the program and its companions, in bin
 
 core: ## the program alone, as bin/dprelease
 	@mkdir -p bin
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
+
+design: core ## the companion that serves the page to design a job, as bin/dprelease-design
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/dprelease-design ./cmd/dprelease-design
 
 stores: core ## the companion for object storage and Iceberg, as bin/dprelease-stores
 	cd stores && $(GO) build -ldflags '-s -w' -o ../bin/dprelease-stores .

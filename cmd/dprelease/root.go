@@ -90,6 +90,7 @@ and releases to make from them. It prices the job without touching the data,
 draws the samples, runs each mechanism in a process of its own, adds the noise
 itself, and writes the releases with a report of what they cost in privacy.`,
 		Example: `  dprelease init t.csv -o job.yaml  a first job, from the names of a table's columns
+  dprelease design t.csv            a job on a page in the browser, with its price and error
   dprelease check job.yaml          what is wrong with a job
   dprelease plan job.yaml           what it would cost, without reading the data
   dprelease run job.yaml            make the releases
@@ -109,7 +110,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpFunc(e.help(root.HelpFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.publish(), e.account(), e.ledger(), e.plugins(), e.schema(), e.init(), e.version(), e.man(), e.mechanism())
+	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.publish(), e.account(), e.ledger(), e.plugins(), e.schema(), e.init(), e.design(), e.version(), e.man(), e.mechanism())
 	e.complete(root)
 	return root
 }

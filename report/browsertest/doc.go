@@ -1,4 +1,4 @@
-// Package browsertest opens the privacy report and the planner's pages in a real browser: headless
+// Package browsertest opens the privacy report, the planner's pages and the page to design a job in a real browser: headless
 // Chromium, driven by playwright-core, with the accessibility rules of axe-core.
 // It has no code, only a test.
 //
@@ -7,7 +7,7 @@
 // the environment a missing one is a failure. With SCREENSHOTS=DIR in the
 // environment it leaves pictures and PDFs for people to look at.
 //
-// It may import report, and builds cmd/dprelease. It promises that a page opens without an error and without
+// It may import report, and builds cmd/dprelease and cmd/dprelease-design. It promises that a page opens without an error and without
 // asking for anything else, that nothing is cut off on a screen, a narrow phone or
 // paper, and that no accessibility rule is violated. It cannot say whether a page
 // is beautiful.

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The program serves the page for a table until it is stopped, and leaves nothing behind.
+func TestServesUntilItIsStopped(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("people.csv", []byte("secret-name,age\n1,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	r, w := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, []string{"--", "people.csv"}, w); w.Close() }()
+	address := ""
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		if line := strings.TrimSpace(lines.Text()); strings.HasPrefix(line, "http://") {
+			address = line
+		}
+		if strings.HasPrefix(lines.Text(), "open the address") {
+			break
+		}
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(answer.Body)
+	answer.Body.Close()
+	if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(b), "people.yaml") || strings.Contains(string(b), "secret-name") {
+		t.Errorf("%v, %d:\n%s", err, answer.StatusCode, b)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v (%v)", entries, err)
+	}
+}
+
+// A job that is there is not begun anew by mistake.
+func TestRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("people.yaml", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"people.csv":           "people.yaml is there already: open it with dprelease design people.yaml",
+		"data/people.parquet/": "people.yaml is there already",
+		"a b":                  "design takes one table or one job",
+		"--port 80":            "flag provided but not defined",
+	} {
+		if err := run(t.Context(), strings.Fields(args), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package design
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+)
+
+// header is what a table's header tells: the names and types of its columns.
+type header struct {
+	Path    string // as the job names it
+	Columns []table.Column
+	Problem string
+	Ask     bool // nobody has said yet that its first line is one
+	changes []Change
+}
+
+// named reports whether a file keeps the names of its columns apart from its rows, as its name says.
+func named(path string) bool {
+	return slices.Contains([]string{".parquet", ".arrow", ".feather", ".ipc"}, strings.ToLower(filepath.Ext(path)))
+}
+
+// header reads the header of the table that a job names, and no value. Of a CSV file it reads the first line, if the
+// person says that it is one.
+func (s *Session) header(ctx context.Context, root *yaml.Node, said bool) header {
+	source := func(key string) string { return text(root, "dataset", "source", key) }
+	h := header{Path: source("path")}
+	if h.Path == "" || strings.Contains(h.Path, "://") || strings.Contains(h.Path, "$") {
+		return h
+	}
+	if h.Ask = !named(h.Path) && !said; h.Ask {
+		return h
+	}
+	path, found := h.Path, table.Found{}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(s.Path), filepath.FromSlash(path))
+	}
+	csv := table.CSV{Found: &found, Encoding: source("encoding")}
+	switch d := source("delimiter"); d {
+	case "":
+	case "tab":
+		csv.Delimiter = '\t'
+	default:
+		csv.Delimiter = []rune(d)[0]
+	}
+	columns, err := table.Schema(ctx, table.Spec{Path: path, Format: csv.Format(), CSV: csv})
+	var known *table.Error
+	switch {
+	case errors.As(err, &known):
+		h.Problem = known.Error()
+		return h
+	case err != nil:
+		h.Problem = "the table cannot be read"
+		return h
+	}
+	h.Columns = columns
+	add := func(key, value string) {
+		if value != "" && source(key) == "" {
+			h.changes = append(h.changes, Change{Path: []string{"dataset", "source", key}, Value: value})
+		}
+	}
+	switch found.Delimiter {
+	case 0, ',':
+	case '\t':
+		add("delimiter", "tab")
+	default:
+		add("delimiter", quoted(string(found.Delimiter)))
+	}
+	add("encoding", found.Encoding)
+	return h
+}

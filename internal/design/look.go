@@ -1,0 +1,129 @@
+package design
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/plugins/builtin"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/report"
+)
+
+// described are the built-in mechanisms, by name.
+var described = sync.OnceValue(func() map[string]sdk.Description {
+	out := map[string]sdk.Description{}
+	for name, m := range builtin.Mechanisms() {
+		out[name] = m.Describe()
+	}
+	return out
+})
+
+// builtins are the names of the built-in mechanisms, in order.
+func builtins() (names []string) {
+	for name := range described() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// options are those of every verb of the pipeline.
+func (s *Session) options() pipeline.Options {
+	o := pipeline.Options{Self: s.Self, Version: s.Version, SoleParent: true}
+	for _, name := range builtins() {
+		o.Builtins = append(o.Builtins, described()[name])
+	}
+	return o
+}
+
+// read reads the text of a job as the command check does.
+func (s *Session) read(text string) (*job.Job, error) {
+	j, err := pipeline.Parse(s.Path, []byte(text), s.Getenv, s.Set...)
+	var problems job.Problems
+	if j == nil || err != nil && !errors.As(err, &problems) {
+		return nil, err
+	}
+	if problems = append(problems, j.CheckMechanisms(builtins(), builtin.Words())...); len(problems) > 0 {
+		problems = append(problems, pipeline.ParamProblems(j, s.options().Builtins)...)
+	}
+	return j, problems.Sort().Err()
+}
+
+// found is what check and plan say of a job.
+type found struct {
+	job      *job.Job
+	problems []problem
+	report   *report.Report // nil where the job has no plan
+	briefs   map[string]report.Brief
+}
+
+// problem is one that check would print.
+type problem struct {
+	Line    int
+	Path    string
+	Message string
+}
+
+// look checks and plans a job. Nothing is read but what check and plan read: no table, and no row.
+func (s *Session) look(ctx context.Context, text string) found {
+	var f found
+	j, err := s.read(text)
+	if f.job = j; err == nil {
+		err = pipeline.Check(ctx, j, s.options())
+	}
+	if err != nil {
+		f.problems = problemsOf(err)
+		return f
+	}
+	p, err := pipeline.Plan(ctx, j, s.options())
+	if p != nil && len(p.Report().Releases) > 0 { // also where the account does not allow it
+		r := p.Report()
+		f.report, f.briefs = &r, map[string]report.Brief{}
+		for _, b := range report.Briefs(&r, nil) {
+			f.briefs[b.Release] = b
+		}
+	}
+	if err != nil {
+		f.problems = problemsOf(err)
+	}
+	return f
+}
+
+// problemsOf are the problems that an error holds. Only errors of known kinds may speak (P20).
+func problemsOf(err error) (out []problem) {
+	var all job.Problems
+	var one job.Problem
+	var failed *pipeline.Failure
+	switch {
+	case errors.As(err, &all):
+	case errors.As(err, &one):
+		all = append(all, one)
+	case errors.As(err, &failed):
+		return []problem{{Message: failed.Message}}
+	case errors.Is(err, context.Canceled):
+		return nil
+	default:
+		return []problem{{Message: fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err)}}
+	}
+	for _, p := range all {
+		out = append(out, problemOf(p))
+	}
+	return out
+}
+
+func problemOf(p lang.Problem) problem {
+	text := p.Message
+	if p.Path != "" {
+		text = p.Path + ": " + text
+	}
+	if p.Hint != "" {
+		text += " (" + p.Hint + ")"
+	}
+	return problem{Line: p.Line, Path: p.Path, Message: text}
+}
