@@ -8,7 +8,7 @@ type Act struct {
 	At      string `json:"at"`
 	By      string `json:"by"`
 	Account int64  `json:"account"`
-	What    string `json:"what"` // account, limit, propose, approve, rule, keeps or charge
+	What    string `json:"what"` // account, limit, propose, approve, rule, keeps, close or charge
 	LimitText
 	EndRule bool     `json:"end_rule,omitempty"`
 	Two     bool     `json:"two_persons,omitempty"`
@@ -40,7 +40,7 @@ func (l *Ledger) Acts(ctx context.Context) ([]Act, error) {
 		} `json:"charges"`
 	}
 	return reading(ctx, l, func(t *tx) (out []Act, err error) {
-		err = eachBody(t, "WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule', 'keeps', 'charge')", func(r Record, b charged) {
+		err = eachBody(t, "WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule', 'keeps', 'close', 'charge')", func(r Record, b charged) {
 			a := b.Act
 			a.Record, a.What = r.Seq, r.Kind
 			a.LimitText = a.formatted()

@@ -161,7 +161,7 @@ func (v *Auditor) matchSamples(t *tx) error {
 			v.find(FoundTables, where, "is not in the chain")
 		case !sameRow(w.row(), s.row()):
 			v.find(FoundTables, where, "its state does not follow from the chain")
-		case s.Collected() && (sealed != nil || s.digest != ""):
+		case (s.Collected() || s.closed()) && sealed != nil:
 			v.find(FoundTables, where, "has rows, which nobody stored")
 		case s.Ready && !s.Collected() && digestOf(sealed) != w.digest:
 			v.find(FoundStored, where, "its stored rows are not those that were sealed")

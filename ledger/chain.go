@@ -70,6 +70,7 @@ const (
 	kindApprove  = "approve"
 	kindRule     = "rule"
 	kindKeeps    = "keeps"
+	kindClose    = "close"
 	kindSeparate = "separate"
 	kindLook     = "look"
 	kindCharge   = "charge"
@@ -90,6 +91,7 @@ var bodies = map[string]func() body{
 	kindApprove:  func() body { return new(approveBody) },
 	kindRule:     func() body { return new(ruleBody) },
 	kindKeeps:    func() body { return new(keepsBody) },
+	kindClose:    func() body { return new(closeBody) },
 	kindSeparate: func() body { return new(separateBody) },
 	kindLook:     func() body { return new(lookBody) },
 	kindCharge:   func() body { return new(chargeBody) },

@@ -193,7 +193,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	panel, err := q.panelOf(samples)
+	panel, secret, err := t.panelOf(q, samples, t.state.seq+1, a.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +210,11 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Panel: panel, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind, Series: series})
 	if err != nil {
 		return nil, err
+	}
+	if secret != nil {
+		if err := t.exec("UPDATE dprelease_samples SET sealed = ? WHERE id = ?", secret, q.Panel.ID); err != nil {
+			return nil, err
+		}
 	}
 	k.Seq, k.Head, k.Account = r.Seq, r.Hash, *a
 	return k, errors.Join(t.hold(k), t.noteFolder(k.Release, a.ID, q.Host, q.Folder))

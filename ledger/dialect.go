@@ -53,6 +53,7 @@ var sqliteDialect = dialect{
 		"PRAGMA busy_timeout = " + waitHere,
 		"PRAGMA foreign_keys = ON",
 		"PRAGMA synchronous = FULL",
+		"PRAGMA secure_delete = ON", // what was destroyed is overwritten: see ClosePanel
 	},
 	checks: []check{{"PRAGMA synchronous", []string{"2", "3"}, "synchronous is off"}},
 }

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,11 +13,12 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Panel says that the table of a job is one wave of a rotation (P34). The first wave that is
+// Panel says that a job is about one wave of a rotation (P34). The first wave that is
 // released, whichever it is, is debited for all; the others cost nothing. A wave that is
 // released once more costs what a unit pays that is known to be in it.
 type Panel struct {
 	ID    string
+	Drawn bool // the units are allotted by a secret of the ledger, which the first debit makes
 	Name  string
 	Wave  int64
 	Event privacy.Rotation // with all that is released in each wave
@@ -23,9 +26,14 @@ type Panel struct {
 }
 
 // PanelID returns the id of a panel of an account. Its units were allotted once: all jobs of
-// the account that name it are about the same allotment.
-func PanelID(k Key, name string) string {
-	sum := sha256.Sum256([]byte("dprelease panel 1\n" + k.name().text() + "\n" + name))
+// the account that name it are about the same allotment. Drawn tells panels of the ledger's own
+// from those that somebody else drew.
+func PanelID(k Key, name string, drawn bool) string {
+	about := "dprelease panel 1\n"
+	if drawn {
+		about = "dprelease drawn panel 1\n"
+	}
+	sum := sha256.Sum256([]byte(about + k.name().text() + "\n" + name))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -47,10 +55,14 @@ func (q *Request) due(samples map[string]*Sample) (privacy.Event, privacy.Point,
 	}
 	text, err := privacy.Canonical(q.Panel.Event)
 	switch {
+	case s.closed():
+		return nil, privacy.Point{}, s.usable(s.Account, s.Slice)
 	case err != nil:
 		return nil, privacy.Point{}, refuse(CodeSample, "the panel cannot be written down: %v", err)
 	case s.Event != string(text):
 		return nil, privacy.Point{}, refuse(CodeSample, "%s was planned and paid for with other releases in each wave, or other waves: they are fixed before the first wave; run the job as it was then, or begin another panel", s.panelName())
+	case q.Panel.Drawn != (s.digest != ""):
+		return nil, privacy.Point{}, refuse(CodeTampered, "%s does not have the secret of its allotment", s.panelName())
 	case slices.Contains(s.Waves, q.Panel.Wave):
 		return q.Panel.Event.Event, q.Panel.Known, nil
 	}
@@ -73,25 +85,110 @@ type panelUse struct {
 	ChargedEpsilon string `json:"charged_epsilon,omitempty"`
 	ChargedDelta   string `json:"charged_delta,omitempty"`
 	Wave           int64  `json:"wave"`
+	// SHA256 is that of the encrypted secret of the allotment, where the ledger keeps it.
+	SHA256 string `json:"sha256,omitempty"`
 }
 
-// panelOf returns what the record of a debit says of its panel, nil where there is none.
-func (q *Request) panelOf(samples map[string]*Sample) (*panelUse, error) {
+// panelOf returns what the record of a debit says of its panel, nil where there is none. Where the
+// panel is new and the ledger allots its units, secret is the encrypted secret of the allotment,
+// for the sample that the record seq makes.
+func (t *tx) panelOf(q *Request, samples map[string]*Sample, seq int64, account int64) (u *panelUse, secret []byte, err error) {
 	p := q.Panel
 	if p == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	u := &panelUse{Sample: p.ID, Wave: p.Wave}
+	u = &panelUse{Sample: p.ID, Wave: p.Wave}
 	if samples[p.ID] != nil {
-		return u, nil
+		return u, nil, nil
 	}
 	text, err := privacy.Canonical(p.Event)
 	if err != nil {
-		return nil, refuse(CodeSample, "the panel cannot be written down: %v", err)
+		return nil, nil, refuse(CodeSample, "the panel cannot be written down: %v", err)
 	}
 	charged := exactly(q.Charged).Texts()
 	u.Name, u.Event, u.ChargedEpsilon, u.ChargedDelta = p.Name, string(text), charged[0], charged[1]
-	return u, nil
+	if p.Drawn {
+		key := make([]byte, allotmentKey)
+		rand.Read(key)
+		if secret, err = t.l.conceal(&Sample{ID: p.ID, Account: account, Debit: seq, Event: u.Event}, key); err != nil {
+			return nil, nil, err
+		}
+		u.SHA256 = digestOf(secret)
+	}
+	return u, secret, nil
+}
+
+// allotmentKey is the number of bytes of the secret by which the units of a panel are allotted.
+const allotmentKey = 32
+
+// Allotment returns the secret by which the units of a panel are allotted to its waves. Whoever has
+// it knows who is in which wave.
+//
+// # Contract
+//
+// The secret is drawn once, by the debit of the first wave, and is durable before anything is drawn
+// with it. It is the same for all waves, until ClosePanel destroys it: no other is ever made for the
+// panel. Proof: panel.proof.md.
+func (l *Ledger) Allotment(ctx context.Context, panel string) ([]byte, error) {
+	key, err := l.Rows(ctx, panel)
+	if err == nil && len(key) != allotmentKey {
+		err = refuse(CodeTampered, "the secret of a panel cannot be read")
+	}
+	return key, err
+}
+
+// ClosePanel destroys the secret by which the units of a panel are allotted, for a reason that is
+// recorded. No wave of the panel can be released any more.
+func (l *Ledger) ClosePanel(ctx context.Context, k Key, name, reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return refuse(CodeSample, "the end of a panel needs a reason, which is recorded")
+	}
+	return l.write(ctx, func(t *tx) error {
+		a, err := t.account(k.account())
+		if err != nil {
+			return err
+		}
+		if a == nil {
+			return refuse(CodeAccount, "there is no account of %s", k)
+		}
+		id := PanelID(a.Key, name, true)
+		s, err := t.sample(id)
+		switch {
+		case err != nil:
+			return err
+		case s == nil:
+			return refuse(CodeSample, "the account of %s has no panel %s that was drawn here", k, name)
+		case s.closed():
+			return refuse(CodeSample, "%s is closed already", s.panelName())
+		}
+		if _, err := t.append(&closeBody{Account: a.ID, Sample: id, Reason: reason}); err != nil {
+			return err
+		}
+		return t.exec("UPDATE dprelease_samples SET sealed = NULL WHERE id = ?", id)
+	})
+}
+
+// closed reports whether the secret of a panel is gone.
+func (s *Sample) closed() bool { return len(s.Waves) > 0 && !s.Ready }
+
+// closeBody says that the secret of a panel was destroyed.
+type closeBody struct {
+	stamp
+	Account int64  `json:"account"`
+	Sample  string `json:"sample"`
+	Reason  string `json:"reason"`
+}
+
+func (*closeBody) kind() string { return kindClose }
+
+func (r *closeBody) enter(b *books, _ int64) error {
+	s := b.samples[r.Sample]
+	if s == nil || s.Account != r.Account || len(s.Waves) == 0 || s.digest == "" || r.Reason == "" {
+		return fmt.Errorf("the end of a panel that is not there, or has no secret, or without a reason")
+	}
+	s.Ready, s.digest = false, ""
+	b.changed.samples = append(b.changed.samples, s)
+	return nil
 }
 
 // panel enters a wave of a panel.
@@ -105,7 +202,7 @@ func (b *books) panel(seq int64, a *Account, u *panelUse) error {
 		if err != nil {
 			return fmt.Errorf("a panel without an amount")
 		}
-		s = &Sample{ID: u.Sample, Account: a.ID, Debit: seq, Name: u.Name, Event: u.Event, Spent: zero(), Charged: charged, Ready: true}
+		s = &Sample{ID: u.Sample, Account: a.ID, Debit: seq, Name: u.Name, Event: u.Event, Spent: zero(), Charged: charged, Ready: true, digest: u.SHA256}
 		b.samples[s.ID] = s
 	case s.Account != a.ID || len(s.Waves) == 0:
 		return fmt.Errorf("a wave of a panel of another account")
@@ -142,8 +239,8 @@ func parseWaves(text string) (out []int64, err error) {
 	return out, nil
 }
 
-// onePanel refuses a job that treats the table of an account as a wave where others treat it
-// as collected by another draw, or the other way round: the sum is not proven.
+// onePanel refuses a panel beside samples that are kept, and a job that treats the table of an
+// account as a wave where others treat it as collected by another draw: the sum is not proven.
 func (t *tx) onePanel(a *Account, q *Request) error {
 	collected, err := t.sample(CollectedID(a.Key))
 	if err != nil {
@@ -151,6 +248,13 @@ func (t *tx) onePanel(a *Account, q *Request) error {
 	}
 	if q.Panel != nil && collected != nil {
 		return refuse(CodeSample, "the earlier jobs on this data set said that its table was collected by another draw: use another dataset.id for waves of a panel")
+	}
+	if q.Panel != nil {
+		kept, err := t.samples("WHERE account = ? AND waves = ''", a.ID)
+		if err == nil && len(kept) > 0 {
+			err = refuse(CodeSample, "the earlier jobs on this data set kept a sample, and samples that are kept do not add up with waves of a panel: use another dataset.id")
+		}
+		return err
 	}
 	if len(q.Draws) == 0 {
 		return nil

@@ -16,7 +16,7 @@ func waveOf(plan string, wave int64, eps float64) Request {
 	q.Account.Relation, q.Opening.Limit = privacy.AddRemove, limit("4", "1/100")
 	r := privacy.Rotation{Waves: 4, In: 1, Event: privacy.Pure{Eps: 2 * eps}}
 	q.Event, q.Charged = r, privacy.Point{Epsilon: eps}
-	q.Panel = &Panel{ID: PanelID(q.Account, ""), Wave: wave, Event: r, Known: privacy.Point{Epsilon: 2 * eps}}
+	q.Panel = &Panel{ID: PanelID(q.Account, "", false), Wave: wave, Event: r, Known: privacy.Point{Epsilon: 2 * eps}}
 	return q
 }
 
@@ -52,7 +52,7 @@ func TestPanels(t *testing.T) {
 		}
 		again.Again = true
 		seal(costs(again, "2"))
-		s, err := l.Sample(background, PanelID(again.Account, ""))
+		s, err := l.Sample(background, PanelID(again.Account, "", false))
 		if err != nil || wavesText(s.Waves) != "1,2,3" || s.Uses != 4 || s.Charged.Epsilon.Cmp(big.NewRat(1, 1)) != 0 {
 			t.Errorf("%+v, %v", s, err)
 		}
@@ -64,7 +64,7 @@ func TestPanels(t *testing.T) {
 		}
 		// Units that were allotted anew pay again.
 		second := waveOf("s", 1, 1)
-		second.Panel.Name, second.Panel.ID = "second", PanelID(second.Account, "second")
+		second.Panel.Name, second.Panel.ID = "second", PanelID(second.Account, "second", false)
 		seal(costs(second, "1"))
 		// 1 + 2 + 1 of 4 are spent.
 		if _, err := l.Debit(background, waveOf("o", 3, 1)); codeOf(err) != CodeExhausted {
@@ -92,5 +92,109 @@ func TestPanelIsTampered(t *testing.T) {
 	}
 	if _, err := l.Debit(background, waveOf("q", 1, 1)); codeOf(err) != CodeTampered {
 		t.Errorf("a wave was taken out of the table: %v", err)
+	}
+}
+
+// drawnWave is waveOf for a panel whose units the ledger allots.
+func drawnWave(plan, name string, wave int64, eps float64) Request {
+	q := waveOf(plan, wave, eps)
+	q.Panel.Drawn, q.Panel.Name, q.Panel.ID = true, name, PanelID(q.Account, name, true)
+	return q
+}
+
+// The secret of a panel is drawn once, by the debit of its first wave, and is the same in all waves,
+// also where the first run died. Another panel has another one. Closing a panel destroys it: there are
+// no waves and no other secret from then on.
+func TestDrawnPanelHasOneSecret(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		secret := func(name string) string {
+			t.Helper()
+			key, err := l.Allotment(background, PanelID(drawnWave("x", name, 1, 1).Account, name, true))
+			if err != nil || len(key) != 32 {
+				t.Fatalf("%x, %v", key, err)
+			}
+			return string(key)
+		}
+		k := debit(t, l, drawnWave("a3", "a", 3, 1))
+		first := secret("a")
+		if err := l.Drop(background, k); err != nil { // a run that was cut off
+			t.Fatal(err)
+		}
+		if k := debit(t, l, drawnWave("a1", "a", 1, 1)); k.Cost[0].Sign() != 0 {
+			t.Errorf("the second wave costs %v", k.Cost[0])
+		}
+		debit(t, l, drawnWave("b1", "b", 1, 1))
+		if secret("a") != first || secret("b") == first {
+			t.Error("the secret of a panel changed, or two panels have one")
+		}
+		// One that somebody else drew is another panel of that name, without a secret.
+		other := waveOf("o", 1, 1)
+		other.Panel.Name, other.Panel.ID = "a", PanelID(other.Account, "a", false)
+		debit(t, l, other)
+		if _, err := l.Allotment(background, other.Panel.ID); codeOf(err) != CodeSample {
+			t.Errorf("the secret of a panel that was collected: %v", err)
+		}
+		verified(t, l)
+		account := other.Account
+		if err := l.ClosePanel(background, account, "a", " "); codeOf(err) != CodeSample {
+			t.Errorf("closed without a reason: %v", err)
+		}
+		if err := l.ClosePanel(background, account, "c", "none"); codeOf(err) != CodeSample {
+			t.Errorf("closed a panel that is not there: %v", err)
+		}
+		if err := l.ClosePanel(background, account, "a", "it is over"); err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		if err := rawDB(t, at).QueryRow("SELECT COUNT(*) FROM dprelease_samples WHERE sealed IS NOT NULL").Scan(&left); err != nil || left != 1 {
+			t.Errorf("%d secrets are left, %v", left, err)
+		}
+		for _, q := range []Request{drawnWave("a2", "a", 2, 1), drawnWave("a1'", "a", 1, 1)} {
+			if _, err := l.Debit(background, q); codeOf(err) != CodeSample || !strings.Contains(err.Error(), "closed") {
+				t.Errorf("a wave of a closed panel: %v", err)
+			}
+		}
+		if _, err := l.Allotment(background, PanelID(account, "a", true)); codeOf(err) != CodeSample {
+			t.Errorf("the secret of a closed panel: %v", err)
+		}
+		if err := l.ClosePanel(background, account, "a", "again"); codeOf(err) != CodeSample {
+			t.Errorf("closed twice: %v", err)
+		}
+		secret("b")
+		verified(t, l)
+	})
+}
+
+// A panel does not stand beside samples that are kept, whichever was first.
+func TestPanelsAndKeptSamples(t *testing.T) {
+	l := open(t, "sqlite:"+testdir.New(t)+"/l.db")
+	q := drawnWave("p", "a", 1, 1)
+	kept := keeping("k", "11111111111111111111111111111111", 0.1, 0)
+	kept.Account, kept.Opening.Limit = q.Account, q.Opening.Limit
+	kept.Draws[0].New.Event = privacy.Poisson{Rate: 0.1}
+	debit(t, l, kept)
+	if _, err := l.Debit(background, q); codeOf(err) != CodeSample || !strings.Contains(err.Error(), "kept a sample") {
+		t.Errorf("a panel after a kept sample: %v", err)
+	}
+}
+
+// A secret that was replaced, taken away or put back is found before anything is drawn.
+func TestSecretOfAPanelIsTampered(t *testing.T) {
+	at := "sqlite:" + testdir.New(t) + "/l.db"
+	l, q := open(t, at), drawnWave("p", "a", 1, 1)
+	debit(t, l, q)
+	debit(t, l, drawnWave("o", "b", 1, 1))
+	if _, err := rawDB(t, at).Exec("UPDATE dprelease_samples SET sealed = (SELECT sealed FROM dprelease_samples WHERE name = 'b') WHERE name = 'a'"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Allotment(background, q.Panel.ID); codeOf(err) != CodeTampered {
+		t.Errorf("the secret of another panel: %v", err)
+	}
+	if _, err := rawDB(t, at).Exec("UPDATE dprelease_samples SET digest = NULL, sealed = NULL WHERE name = 'a'"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Debit(background, drawnWave("p2", "a", 2, 1)); codeOf(err) != CodeTampered {
+		t.Errorf("a wave without the secret: %v", err)
 	}
 }

@@ -148,6 +148,8 @@ func (s *Sample) usable(account int64, slice string) error {
 	switch {
 	case s.Account != account || s.Slice != slice:
 		return refuse(CodeSample, "sample %s belongs to another data set, slice, unit of privacy or relation", s.ID)
+	case s.closed():
+		return refuse(CodeSample, "%s was closed: who is in which wave is no longer known", s.panelName())
 	case !s.Ready:
 		return refuse(CodeSample, "sample %s was never stored: the job that drew it did not finish", s.ID)
 	}

@@ -215,7 +215,7 @@ func CollectedID(k Key) string {
 
 // Collected reports whether the draw was made by whoever collected the table: the
 // ledger has no rows of it.
-func (s *Sample) Collected() bool { return s.Ready && s.Content == "" }
+func (s *Sample) Collected() bool { return s.Ready && s.Content == "" && s.digest == "" }
 
 // collectedOnly refuses a job that treats the table of an account otherwise than
 // the jobs before it: as collected by an amplified draw, or not. The sum of the two

@@ -156,7 +156,11 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 		b.Failed(ctx, t, known, false)
 		return nil, known
 	}
-	r := run.New(priced.Planned, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics, Engine: engine})
+	allotment, err := b.Allotment(leased)
+	if err != nil {
+		return nil, err
+	}
+	r := run.New(priced.Planned, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics, Engine: engine, Allotment: allotment})
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
 	draws := r.Draws
 	if measured != nil {

@@ -282,6 +282,8 @@ func actText(a ledger.Act) string {
 		text = "made it a rule that two persons raise the limit"
 	case "charge":
 		text = "charged what was spent elsewhere, " + chargedText(a.Charged)
+	case "close":
+		text = "closed a panel"
 	case "keeps":
 		text = "let the account protect only neighbours that agree in " + strings.Join(a.Columns, ", ")
 		if len(a.Columns) == 0 {
@@ -384,8 +386,12 @@ func writeSamples(w io.Writer, all []shownSample) error {
 	}
 	for _, s := range all {
 		if k := s.snapshot; len(k.Waves) > 0 {
-			fmt.Fprintf(w, "\n  panel %s: waves %s were released or tried; record %d paid ε %s, δ %s for all waves\n",
-				cmp.Or(k.Name, "without a name"), strings.Trim(fmt.Sprint(k.Waves), "[]"), s.Record, ledger.Up(k.Charged.Epsilon), ledger.Up(k.Charged.Delta))
+			end := ""
+			if !s.Stored {
+				end = "; it is closed"
+			}
+			fmt.Fprintf(w, "\n  panel %s: waves %s were released or tried; record %d paid ε %s, δ %s for all waves%s\n",
+				cmp.Or(k.Name, "without a name"), strings.Trim(fmt.Sprint(k.Waves), "[]"), s.Record, ledger.Up(k.Charged.Epsilon), ledger.Up(k.Charged.Delta), end)
 		}
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(s shownSample) bool { return len(s.snapshot.Waves) > 0 })

@@ -17,6 +17,8 @@ func (k *checker) sample(s *Sample) {
 		k.stratified(path, s)
 	case Kept:
 		k.kept(path, s)
+	case Rotation:
+		k.drawnPanel(path, s)
 	}
 	if s.Keep && !k.used(s.Name) {
 		k.wrong(lang.Key(path, "keep"), "make a release from it", "no release is made from the sample, so nothing is drawn that could be kept")

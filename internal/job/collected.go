@@ -1,11 +1,7 @@
 package job
 
 import (
-	"errors"
-	"fmt"
 	"math/big"
-	"slices"
-	"strings"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/privacy"
@@ -16,10 +12,7 @@ type Collected struct {
 	Sample                    // the method, and what belongs to it; Size is that of the dataset
 	Population int64          // srswor
 	Sizes      []Named[int64] // of the strata in the population, where a number is taken from each
-	// Of a rotation: the table is one wave, and a unit is in some of all waves.
-	Waves, In, Wave int64
-	Patterns        [][]int64 // in the place of In
-	Panel           string
+	Panel      string         // of a rotation: its name
 	// Allocation says how rates and numbers were chosen.
 	Allocation Allocation
 	// EachSlice says that each slice was drawn by itself, independently of the others (P26).
@@ -95,14 +88,7 @@ func collected() kind[Collected] {
 				"With take: the public number of units of each stratum in the population", example("{E: 4421, H: 755, M: 1018}")),
 			allocation, eachSlice}},
 		variant[Collected]{string(Rotation), "A panel that rotates: each unit was allotted to some of the waves at random, by itself, before the first, and nobody tells to which. The table is one wave. The first run pays for all waves", []field[Collected]{
-			key("waves", wave(), func(c *Collected) *int64 { return &c.Waves },
-				"The number of waves of the panel", required(), example("12")),
-			key("in", wave(), func(c *Collected) *int64 { return &c.In },
-				"In how many waves a unit is: all sets of so many are equally likely", example("1")),
-			key("patterns", list(wavesOfUnit(), 1), func(c *Collected) *[][]int64 { return &c.Patterns },
-				"In the place of in: the sets of waves in which a unit may be, all equally likely. One that is listed twice is twice as likely", example("[[1, 2, 3], [4, 5, 6]]")),
-			key("wave", wave(), func(c *Collected) *int64 { return &c.Wave },
-				"Which wave the table is. The first is 1", required(), example(`"$(wave)"`)),
+			within(samples[Rotation]["waves"]), within(samples[Rotation]["in"]), within(samples[Rotation]["patterns"]), within(samples[Rotation]["wave"]),
 			key("panel", panelName(), func(c *Collected) *string { return &c.Panel },
 				"The name of the panel, where units were allotted anew for a second one", example("2027")),
 		}},
@@ -111,97 +97,15 @@ func collected() kind[Collected] {
 	)
 }
 
-// wave is a number of waves, or of one.
-func wave() kind[int64] {
-	return transform(count(), func(n int64) (int64, error) {
-		if n > privacy.MaxWaves {
-			return 0, fmt.Errorf("must be at most %d", privacy.MaxWaves)
-		}
-		return n, nil
-	})
-}
-
-// wavesOfUnit is a set of waves in which a unit may be.
-func wavesOfUnit() kind[[]int64] {
-	k := list(wave(), 1)
-	k.label = "list of wave"
-	return k
-}
-
 func panelName() kind[string] {
 	return pattern("1 to 64 of the characters A-Z a-z 0-9 . _ -, the first a letter or digit", `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-}
-
-// Rotates returns the panel of which the table is a wave, without what is released in one; ok
-// is false where it is none.
-func (j *Job) Rotates() (r privacy.Rotation, ok bool) {
-	c := j.Dataset.Collected
-	if c == nil || c.Method != Rotation {
-		return r, false
-	}
-	r = privacy.Rotation{Waves: c.Waves, In: c.In}
-	for _, p := range c.Patterns {
-		r.Patterns = append(r.Patterns, privacy.Pattern{Waves: p})
-	}
-	return r, true
-}
-
-// rotation checks what the job says of the panel of which the table is a wave (P34).
-func (k *checker) rotation(path string, c *Collected) {
-	d := &k.j.Dataset
-	if d.Relation == privacy.ReplaceOne {
-		k.wrong(path, "say relation: add-remove if each unit was allotted by itself and the sizes of the waves are secret; otherwise leave collected out", "needs add-remove: with a public number of units, or groups of fixed sizes, nothing is proven to be gained")
-	}
-	if len(k.j.Samples) > 0 {
-		k.wrong("samples", "release from the table itself", "cannot be used with a wave of a panel: what is released in each wave is planned for the whole wave")
-	}
-	if d.Slice != nil {
-		k.wrong(lang.Key(path, "method"), "leave dataset.slice out: all waves share one account", "rotation cannot be used with dataset.slice: a unit is in few waves, and which ones is secret")
-	}
-	r, _ := k.j.Rotates()
-	if c.Waves == 0 {
-		return
-	}
-	r.Event = privacy.Pure{Eps: 1}
-	if err := privacy.Validate(r); err != nil {
-		var wrong *privacy.Error
-		if errors.As(err, &wrong) {
-			field, _, _ := strings.Cut(strings.TrimPrefix(wrong.Path, "rotation."), "[")
-			k.wrong(lang.Key(path, field), "", "%s", wrong.Message)
-		}
-		return
-	}
-	switch {
-	case c.Wave > c.Waves:
-		k.wrong(lang.Key(path, "wave"), "", "must be at most waves (%d > %d)", c.Wave, c.Waves)
-	case c.Wave > 0 && r.Chance(c.Wave).Sign() == 0:
-		k.wrong(lang.Key(path, "wave"), "list a pattern with this wave", "is in no pattern: nobody is asked in it")
-	}
-	k.unevenWaves(path, r)
-}
-
-// unevenWaves refuses intervals where a wave has every unit and another has not: only in the
-// other is the draw a part of the error, so the waves would not release the same.
-func (k *checker) unevenWaves(path string, r privacy.Rotation) {
-	all, some := int64(0), false
-	for w := int64(1); w <= r.Waves && len(r.Patterns) > 0; w++ {
-		switch c := r.Chance(w); {
-		case c.IsInt() && c.Sign() > 0:
-			all = w
-		case c.Sign() > 0:
-			some = true
-		}
-	}
-	if all > 0 && some && slices.ContainsFunc(k.j.Releases, func(r Release) bool { return r.Interval != nil }) {
-		k.wrong(lang.Key(path, "patterns"), "leave the intervals out", "cannot have every unit in wave %d and only some in another: intervals would need other releases in each, and every wave must release the same", all)
-	}
 }
 
 // collected checks what the job says of the draw that made the table.
 func (k *checker) collected(c *Collected) {
 	d, path := &k.j.Dataset, "dataset.collected"
 	if c.Method == Rotation {
-		k.rotation(path, c)
+		k.rotation(path, &c.Sample)
 		return
 	}
 	rates := c.Method == Poisson || k.j.Has(lang.Key(path, "rates"))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // refusedMethods are sampling methods that do not amplify (P3), with the reason.
@@ -57,11 +59,38 @@ func drawn() []variant[Sample] {
 			key("rates_by_size", optional(bySize(rate)), func(s *Sample) **BySize { return &s.BySize },
 				"strata names a unit of dataset.frame, such as a firm, and a row is drawn with a rate proportional to the public size of its unit (the column that frame.records names), on its own coin. The largest rate counts for privacy", example(`{expected: 300, most: "0.5"}`)),
 			keep}},
+		{string(Rotation), "One wave of a panel that rotates: each unit is in some of the waves, drawn at random for it alone. The first wave pays for all, and the ledger keeps who is in which, encrypted, until ledger close", []field[Sample]{
+			key("waves", wave(), func(s *Sample) *int64 { return &s.Waves },
+				"The number of waves of the panel", required(), example("12")),
+			key("in", wave(), func(s *Sample) *int64 { return &s.In },
+				"In how many waves a unit is: all sets of so many are equally likely", example("1")),
+			key("patterns", list(wavesOfUnit(), 1), func(s *Sample) *[][]int64 { return &s.Patterns },
+				"In the place of in: the sets of waves in which a unit may be, all equally likely. One that is listed twice is twice as likely", example("[[1, 2, 3], [4, 5, 6]]")),
+			key("wave", wave(), func(s *Sample) *int64 { return &s.Wave },
+				"Which wave this is. The first is 1", required(), example(`"$(wave)"`)),
+		}},
 		{string(Kept), "The draw of an earlier job that kept it", []field[Sample]{
 			key("id", sampleID(), func(s *Sample) *string { return &s.ID },
 				"The id of the draw, from the report of the job that kept it. The job must use the same ledger, data set, relation and unit, and the table must not have changed", required(),
 				example(`"5f1c0de2a7b94c3e8d6f0a1b2c3d4e5f"`))}},
 	}
+}
+
+// wave is a number of waves, or of one.
+func wave() kind[int64] {
+	return transform(count(), func(n int64) (int64, error) {
+		if n > privacy.MaxWaves {
+			return 0, fmt.Errorf("must be at most %d", privacy.MaxWaves)
+		}
+		return n, nil
+	})
+}
+
+// wavesOfUnit is a set of waves in which a unit may be.
+func wavesOfUnit() kind[[]int64] {
+	k := list(wave(), 1)
+	k.label = "list of wave"
+	return k
 }
 
 func bySize(rate kind[*big.Rat]) kind[BySize] {

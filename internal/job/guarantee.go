@@ -101,6 +101,9 @@ func (k *checker) rho() {
 		k.wrong("dataset.collected", "leave it out, or give the guarantees in epsilon", "cannot be used with guarantees in rho, which a collection does not make smaller")
 	}
 	for _, s := range k.j.Samples {
+		if s.Method == Rotation {
+			k.wrong(lang.Key("samples", s.Name), "give the guarantees in epsilon", "cannot be used with guarantees in rho, which a rotation does not make smaller")
+		}
 		if s.Keep || s.Method == Kept {
 			k.wrong(lang.Key("samples", s.Name), "give the guarantees in epsilon", "is kept, and what is released from a kept sample is charged in epsilon, not in rho")
 		}

@@ -28,6 +28,9 @@ type Sample struct {
 	BySize *BySize           // stratified, Poisson with a rate for each unit of the frame
 	Keep   bool              // store the draw for later jobs
 	ID     string            // kept: the draw of an earlier job
+	// Of a rotation: a unit is in some of the waves, and this is the one of that number.
+	Waves, In, Wave int64
+	Patterns        [][]int64 // in the place of In
 }
 
 // BySize makes the rate of a unit proportional to the size that the frame says it has.

@@ -37,3 +37,23 @@ func (k Key) Derive(purpose string, places ...uint64) (out Key) {
 // Without the key, nobody can tell the stream from independent fair bits, or the streams of derived keys from independent
 // ones. Proof: keyed.proof.md.
 func (k Key) Source() *Source { return &Source{key: k, keyed: true} }
+
+// SourceOf returns the one stream of a key and a name, such as that of a unit. A key whose streams
+// are told apart by names derives no other keys.
+//
+// # Contract
+//
+// That of Source, for any names: without the key, nobody can tell the streams of different names
+// from independent ones. Proof: keyed.proof.md.
+func (k Key) SourceOf(name []byte) *Source {
+	mac := hmac.New(sha256.New, k[:])
+	part := func(of byte) []byte {
+		mac.Reset()
+		_, _ = mac.Write([]byte{of})
+		_, _ = mac.Write(name)
+		return mac.Sum(nil)
+	}
+	s := &Source{buf: part(0), keyed: true} // enough for most, and a block would be much work
+	copy(s.key[:], part(1))
+	return s
+}

@@ -20,7 +20,7 @@ type Collection struct {
 // CollectionOf returns the draw that made the table of a job, nil where the table is the
 // population, or one wave of a panel.
 func CollectionOf(j *job.Job) (*Collection, error) {
-	if _, wave := j.Rotates(); wave || j.Dataset.Collected == nil {
+	if c := j.Dataset.Collected; c == nil || c.Method == job.Rotation {
 		return nil, nil
 	}
 	design, err := CollectedBy(j)
@@ -39,19 +39,21 @@ func CollectionOf(j *job.Job) (*Collection, error) {
 	return c, nil
 }
 
-// Panel is the rotation of which the table is a wave. All its waves have the event of this
-// job, and are paid for before the first (P34).
+// Panel is the rotation that a job is about. All its waves have the event of this job, and are
+// paid for before the first (P34).
 type Panel struct {
+	job.Panel
 	ID     string
 	Sample *ledger.Sample // of the waves that were paid for; nil for none
 }
 
-// panelOf reads what is known of the panel of a job, nil where the table is no wave of one.
+// panelOf reads what is known of the panel of a job, nil where it is about none.
 func panelOf(ctx context.Context, j *job.Job, past Past) (*Panel, error) {
-	if _, ok := j.Rotates(); !ok {
+	of, ok := j.Rotates()
+	if !ok {
 		return nil, nil
 	}
-	p := &Panel{ID: ledger.PanelID(AccountOf(j), j.Dataset.Collected.Panel)}
+	p := &Panel{Panel: of, ID: ledger.PanelID(AccountOf(j), of.Name, of.Drawn)}
 	var err error
 	p.Sample, err = past.Collected(ctx, j, p.ID)
 	return p, err
@@ -63,24 +65,23 @@ func (p *Priced) Collection() samplers.Design {
 	switch {
 	case p.Table != nil:
 		return p.Table.Design
-	case p.panel != nil:
+	case p.panel != nil && !p.panel.Drawn:
 		return p.Draws[0].Design
 	}
 	return nil
 }
 
-// Wave returns the wave that the table is, in the words of the ledger; nil where it is none.
+// Wave returns the wave that the job is about, in the words of the ledger; nil where it has no panel.
 func (p *Priced) Wave() (*ledger.Panel, error) {
 	if p.panel == nil {
 		return nil, nil
 	}
-	c := p.Job.Dataset.Collected
 	r, ok := p.Event.(privacy.Rotation)
 	if !ok {
-		return nil, errors.New("the table is a wave of a panel, and more than the panel is charged")
+		return nil, errors.New("the job is about a wave of a panel, and more than the panel is charged")
 	}
 	known, err := privacy.EpsilonWith(r.Event, p.Job.Dataset.Relation, p.Answer.Delta, privacy.Options{Quick: true})
-	return &ledger.Panel{ID: p.panel.ID, Name: c.Panel, Wave: c.Wave, Event: r, Known: privacy.Point{Epsilon: known.Epsilon, Delta: p.Answer.Delta}}, err
+	return &ledger.Panel{ID: p.panel.ID, Name: p.panel.Name, Wave: p.panel.Wave, Drawn: p.panel.Drawn, Event: r, Known: privacy.Point{Epsilon: known.Epsilon, Delta: p.Answer.Delta}}, err
 }
 
 // OnSample inverts one amplification: what may be spent on the sample so that

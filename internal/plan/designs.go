@@ -26,7 +26,7 @@ func newDesign(j *job.Job, name string, samples map[string]*ledger.Sample) (samp
 		return design, err
 	}
 	if panel, ok := j.Rotates(); ok {
-		return samplers.NewWave(panel, c.Wave)
+		return samplers.NewWave(panel.Rotation, panel.Wave)
 	}
 	table, err := CollectedBy(j)
 	if err != nil {
@@ -107,6 +107,9 @@ func drawOf(j *job.Job, name string, samples map[string]*ledger.Sample) (sampler
 		}
 	case job.Kept:
 		design, err = restored(j, samples[name])
+	case job.Rotation:
+		panel, _ := j.Rotates()
+		design, err = samplers.NewWave(panel.Rotation, panel.Wave)
 	default:
 		design, err = newFramed(j, s)
 	}

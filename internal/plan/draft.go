@@ -19,7 +19,7 @@ type Draft struct {
 	table  *DraftDraw       // the draw that made the table, where that is itself a sample: one for all jobs (P4)
 	outer  privacy.Sampling // how it was drawn, nil where the table is the population
 	inside privacy.Relation // which draws from the table must use
-	panel  *Panel           // of which the table is a wave, nil where it is none
+	panel  *Panel           // that the job is about, nil where there is none
 }
 
 // DraftDraw is one sample, or the table, and what is asked of it.

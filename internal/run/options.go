@@ -25,6 +25,7 @@ type Options struct {
 	Observe     func(Event) // told what happens, one call at a time
 	Diagnostics bool        // gather the private facts of the run
 	Engine      Engine      // of a job that names one, else nil
+	Allotment   []byte      // the secret of the panel that the job draws a wave of, else nil
 }
 
 // Event is one step of a run, for progress bars and schedulers. It holds public

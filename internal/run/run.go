@@ -83,6 +83,9 @@ var errNoRandomness = failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operati
 // drawAll draws all samples of the rows that this machine has.
 func (r *Runner) drawAll(ctx context.Context, src *noise.Source) error {
 	defer r.closeUnits()
+	if err := r.settleWave(ctx); err != nil {
+		return err
+	}
 	if err := r.settleUnits(ctx, src.Child()); err != nil {
 		return err
 	}

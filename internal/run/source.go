@@ -101,6 +101,19 @@ func spec(j *job.Job, columns []string, memory int64) table.Spec {
 // OpenTable opens the table and checks everything that can be checked without
 // reading a private value: files, schema, pages, size, and the public frame.
 func OpenTable(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, error) {
+	o, err := openAll(ctx, p, memory)
+	if err != nil {
+		return nil, err
+	}
+	if err := panelKeys(p, o); err != nil {
+		o.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// openAll opens the table of a plan, or all of them.
+func openAll(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, error) {
 	if p.Job.Dataset.Several() {
 		return openTables(ctx, p, memory)
 	}

@@ -83,6 +83,20 @@ func (b *Budget) OpenSamples(ctx context.Context, t *run.OpenedTable) error {
 	return nil
 }
 
+// Allotment returns the secret by which the units of the job's panel are allotted, nil where it
+// draws none. The debit made it, or that of an earlier wave.
+func (b *Budget) Allotment(ctx context.Context) ([]byte, error) {
+	p, err := b.plan.Wave()
+	if err != nil || p == nil || !p.Drawn {
+		return nil, err
+	}
+	key, err := b.Ledger.Allotment(ctx, p.ID)
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	return key, nil
+}
+
 // WholeBeside identifies the table while it is drawn from, where a draw is to be
 // kept. The rest waits for the end, and takes the draws down.
 func (b *Budget) WholeBeside(ctx context.Context, t *run.OpenedTable, r *run.Runner) (stop func(err error) error) {

@@ -48,7 +48,7 @@ func (Remembered) Kept(ctx context.Context, j *job.Job, wanted map[string]job.Sa
 			if err != nil {
 				return err
 			}
-			if k != nil && k.Account == a.ID && k.Slice == a.Slice.Is && !k.Collected() {
+			if k != nil && k.Account == a.ID && k.Slice == a.Slice.Is && !k.Collected() && len(k.Waves) == 0 {
 				found[name] = k
 			}
 		}

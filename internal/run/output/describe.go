@@ -42,9 +42,9 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	if c := j.Dataset.Collected; c != nil {
 		facts := p.Collection().Facts()
 		r.Dataset.Collected, r.Dataset.CollectedRate = collectedWords(c, facts), facts.Rate
-		if c.Method == job.Rotation {
-			r.Dataset.Panel = &report.Panel{Wave: c.Wave, Waves: c.Waves, Collected: true}
-		}
+	}
+	if panel, ok := j.Rotates(); ok {
+		r.Dataset.Panel = &report.Panel{Wave: panel.Wave, Waves: panel.Waves, Collected: !panel.Drawn}
 	}
 	for _, l := range p.Levels() {
 		level := report.Level{Name: l.Name, AtMost: l.AtMost, Epsilon: l.Cost.Epsilon, Delta: l.Cost.Delta, Below: l.Below}

@@ -90,6 +90,9 @@ func writeHead(b *bufio.Writer, r *report.Report) {
 		fmt.Fprintf(b, "the table is itself a sample: %s\n", r.Dataset.Collected)
 		writeKept(b, r.Collection)
 	}
+	if p := r.Dataset.Panel; p != nil && !p.Collected {
+		fmt.Fprintf(b, "wave %d of %d of a panel that is drawn here: who is in it follows from a secret in the ledger; the guarantee is for all waves together\n", p.Wave, p.Waves)
+	}
 }
 
 // writeUseless says first which releases are not worth their price.

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/ledger"
+)
+
+// ledgerClose ends a panel: nobody can find out any more who is in which wave.
+func (e *environment) ledgerClose() *cobra.Command {
+	var panel, reason string
+	c := &cobra.Command{
+		Use:   "close [LEDGER] --dataset ID --relation R --panel NAME --reason TEXT",
+		Short: "End a panel: destroy the secret by which its units were allotted to waves",
+		Long: `close destroys the secret that says which unit is in which wave of a panel (method:
+rotation). What was released stays, and so does what was spent. No wave of the panel can
+be released any more. Copies of the ledger, such as backups, still hold the secret.`,
+		Example: `  dprelease ledger close job.yaml --dataset eusilc --relation add-remove --unit household --panel panel \
+    --reason "the last wave is published"`,
+	}
+	c.Flags().StringVar(&panel, "panel", "", "the name of the panel: that of the sample in its job")
+	return e.act(c, &reason, func(ledger.Key) error {
+		if panel == "" {
+			return errors.New("--panel is missing")
+		}
+		return nil
+	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
+		return map[string]any{"event": "done", "exit": exitDone, "panel": panel}, "panel " + panel + " is closed: nobody can find out any more who is in which wave", l.ClosePanel(ctx, key, panel, reason)
+	})
+}

@@ -1,0 +1,134 @@
+package job
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Panel is the panel that a job is about: which units are in which of its waves.
+type Panel struct {
+	privacy.Rotation        // without what is released in each wave
+	Wave             int64  // that this job is about
+	Name             string // of several panels of one data set
+	// Drawn says that the program draws the wave from the table; else the table is the wave.
+	Drawn bool
+}
+
+// Rotates returns the panel of a job; ok is false where it has none.
+func (j *Job) Rotates() (p Panel, ok bool) {
+	s, name := j.rotates()
+	if s == nil {
+		return p, false
+	}
+	p = Panel{Wave: s.Wave, Name: name, Drawn: j.Dataset.Collected == nil || s != &j.Dataset.Collected.Sample}
+	p.Waves, p.In = s.Waves, s.In
+	for _, waves := range s.Patterns {
+		p.Patterns = append(p.Patterns, privacy.Pattern{Waves: waves})
+	}
+	return p, true
+}
+
+// rotates returns what a job says of its panel, and the panel's name.
+func (j *Job) rotates() (*Sample, string) {
+	if c := j.Dataset.Collected; c != nil && c.Method == Rotation {
+		return &c.Sample, c.Panel
+	}
+	for i := range j.Samples {
+		if s := &j.Samples[i]; s.Method == Rotation {
+			return s, s.Name
+		}
+	}
+	return nil, ""
+}
+
+// rotation checks what the job says of a panel that somebody else drew, of which the table is a
+// wave (P34).
+func (k *checker) rotation(path string, s *Sample) {
+	if k.j.Dataset.Relation == privacy.ReplaceOne {
+		k.wrong(path, "say relation: add-remove if each unit was allotted by itself and the sizes of the waves are secret; otherwise leave collected out", "needs add-remove: with a public number of units, or groups of fixed sizes, nothing is proven to be gained")
+	}
+	if len(k.j.Samples) > 0 {
+		k.wrong("samples", "release from the table itself", "cannot be used with a wave of a panel: what is released in each wave is planned for the whole wave")
+	}
+	k.waves(path, s)
+}
+
+// drawnPanel checks a panel whose waves the program draws from the table (P34).
+func (k *checker) drawnPanel(path string, s *Sample) {
+	d := &k.j.Dataset
+	if d.Relation == privacy.ReplaceOne {
+		k.wrong(path, "say relation: add-remove", "needs add-remove: with a public number of units nothing is proven to be gained")
+	}
+	own := d.Key.Missing == NoUnitOwn || slices.ContainsFunc(d.Tables, func(t DataTable) bool { return t.Key.Missing == NoUnitOwn })
+	switch {
+	case d.Key.Column == "":
+		k.wrong(path, "say dataset.unit: {column: …}", "needs the column that names the unit of each row: a later wave knows a unit by it")
+	case own:
+		k.wrong(path, "say missing: drop for dataset.unit", "cannot have rows without a unit as units of their own: a later wave does not know them again")
+	}
+	alone := len(k.j.Samples) == 1
+	for _, r := range k.j.Releases {
+		alone = alone && (r.From == s.Name || r.From == "")
+	}
+	if !alone {
+		k.wrong(path, "put other releases into a job of their own, on the same account", "must be the only sample of its job, and all releases must be from it: they are the same in each wave, and the first wave pays for all")
+	}
+	switch {
+	case d.Collected != nil:
+		k.wrong("dataset.collected", "leave it out", "cannot be used with a panel that is drawn from the table")
+	case d.Weights != nil:
+		k.wrong(path, "leave dataset.weights out", "cannot be used with the weights of a survey")
+	case k.j.Engine.Elsewhere():
+		k.wrong(path, "leave engine out", "cannot be drawn on an engine's machines, which are not told who is in which wave")
+	}
+	k.waves(path, s)
+}
+
+// waves checks the waves of a panel.
+func (k *checker) waves(path string, s *Sample) {
+	if k.j.Dataset.Slice != nil {
+		k.wrong(lang.Key(path, "method"), "leave dataset.slice out: all waves share one account", "rotation cannot be used with dataset.slice: a unit is in few waves, and which ones is secret")
+	}
+	p, _ := k.j.Rotates()
+	r := p.Rotation
+	if s.Waves == 0 {
+		return
+	}
+	r.Event = privacy.Pure{Eps: 1}
+	if err := privacy.Validate(r); err != nil {
+		var wrong *privacy.Error
+		if errors.As(err, &wrong) {
+			field, _, _ := strings.Cut(strings.TrimPrefix(wrong.Path, "rotation."), "[")
+			k.wrong(lang.Key(path, field), "", "%s", wrong.Message)
+		}
+		return
+	}
+	switch {
+	case s.Wave > s.Waves:
+		k.wrong(lang.Key(path, "wave"), "", "must be at most waves (%d > %d)", s.Wave, s.Waves)
+	case s.Wave > 0 && r.Chance(s.Wave).Sign() == 0:
+		k.wrong(lang.Key(path, "wave"), "list a pattern with this wave", "is in no pattern: nobody is asked in it")
+	}
+	k.unevenWaves(path, r)
+}
+
+// unevenWaves refuses intervals where a wave has every unit and another has not: only in the
+// other is the draw a part of the error, so the waves would not release the same.
+func (k *checker) unevenWaves(path string, r privacy.Rotation) {
+	all, some := int64(0), false
+	for w := int64(1); w <= r.Waves && len(r.Patterns) > 0; w++ {
+		switch c := r.Chance(w); {
+		case c.IsInt() && c.Sign() > 0:
+			all = w
+		case c.Sign() > 0:
+			some = true
+		}
+	}
+	if all > 0 && some && slices.ContainsFunc(k.j.Releases, func(r Release) bool { return r.Interval != nil }) {
+		k.wrong(lang.Key(path, "patterns"), "leave the intervals out", "cannot have every unit in wave %d and only some in another: intervals would need other releases in each, and every wave must release the same", all)
+	}
+}

@@ -1,0 +1,68 @@
+package run
+
+import (
+	"context"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// errAllotment says that the units of a panel cannot be allotted.
+var errAllotment = failure.New(failure.ExitBug, "PANEL", "the units of the panel cannot be allotted to its waves"+failure.SpentOnly)
+
+// panelKeys refuses a table whose units cannot be known again in a later wave: 7 and "7" are one
+// unit, and a date or a fraction may be written in many ways.
+func panelKeys(p *plan.Planned, o *OpenedTable) error {
+	panel, ok := p.Job.Rotates()
+	if !ok || !panel.Drawn {
+		return nil
+	}
+	for _, t := range o.Parts() {
+		key := p.Job.Of(t.name).Dataset.Key.Column
+		if c, _ := t.column(key); !keyKinds[c.Kind] {
+			return failure.InJob(p.Job, "dataset.unit", "has a "+c.Kind.String()+" in the column of the unit, "+key, "a later wave knows a unit of a panel by a text or a whole number")
+		}
+	}
+	return nil
+}
+
+// settleWave leaves of every table the rows of the units that are in the wave of a panel. It comes
+// after the debit, and before rows are folded, capped or joined: all else sees a table of the wave.
+//
+// # Contract
+//
+// A row is in the wave exactly if its unit is, by the allotment of the panel and the key of the row
+// alone. Rows without a key are left to the rule of the table. Proof: wave.proof.md.
+func (r *Runner) settleWave(ctx context.Context) error { // P34
+	panel, ok := r.Plan.Job.Rotates()
+	if !ok || !panel.Drawn {
+		return nil
+	}
+	a, err := samplers.NewAllotment(panel.Rotation, panel.Wave, r.options.Allotment)
+	if err != nil {
+		return errAllotment
+	}
+	for _, t := range r.Table.Parts() {
+		set, unit := newRowSet(t.rows.Rows()), []byte(nil)
+		key := r.Plan.Job.Of(t.name).Dataset.Key.Column
+		err := t.rows.Scan(ctx, table.ScanOptions{Columns: []string{key}, Content: t.Content}, func(b table.Batch) error {
+			keys := keyOf(b.Columns[0], b.Rows)
+			for row := range b.Rows {
+				if unit = unit[:0]; !keys.Null(row) {
+					unit = AppendText(unit, &keys, row)
+				}
+				if keys.Null(row) || a.Has(unit) {
+					set.add(b.Block.First + int64(row))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		t.rows = &sliced{whole: t.rows, set: set, rows: set.count()}
+	}
+	return nil
+}
