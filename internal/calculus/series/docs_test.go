@@ -38,7 +38,7 @@ func TestTablesOfTheDocs(t *testing.T) {
 	} {
 		rms, worst := both(Question{Periods: 36, Rows: all[c.name]})
 		alone := rms.candidate(Alone)
-		lines = append(lines, fmt.Sprintf("| %s | %.2f / %.2f | %.2f | %.2f / %.2f | %s |", c.text, alone.RMS, alone.Worst, Anew(36, all[c.name], single), rms.candidate(rms.Name).RMS, worst.candidate(worst.Name).Worst, c.optimum))
+		lines = append(lines, fmt.Sprintf("| %s | %.2f / %.2f | %.2f | %.2f / %.2f | %s |", c.text, alone.RMS, alone.Worst, (&Question{Periods: 36, Rows: all[c.name], Units: single}).Anew(), rms.candidate(rms.Name).RMS, worst.candidate(worst.Name).Worst, c.optimum))
 	}
 	for _, c := range []struct{ periods, k, apart int }{{36, 3, 12}, {36, 6, 6}, {36, 12, 3}, {60, 5, 12}, {36, 36, 1}} {
 		rms, worst := both(Question{Periods: c.periods, Rows: ToDate("running", Range{0, c.periods}), Units: Units{AtMost: c.k, Apart: c.apart}})

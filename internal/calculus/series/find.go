@@ -32,6 +32,8 @@ type Question struct {
 	Rows    []Row
 	Goal    Goal
 	Units   Units
+	// Pure says that the noise is Laplace noise and the price is in ε.
+	Pure bool
 	// Largest bounds Matrix.Largest, so that no run overflows; at least 1.
 	Largest int64
 }
@@ -42,6 +44,7 @@ const (
 	Optimal    = "optimal"     // for these rows, and a unit in one period
 	SquareRoot = "square root" // of the matrix of running totals
 	Banded     = "banded"      // for these rows, and as far back as two periods of a unit are apart
+	Blocks     = "blocks"      // each period by itself, and some sums of periods
 )
 
 // A series has at most MostPeriods periods, and a row of its matrix no factor above mostFactor.
@@ -60,7 +63,7 @@ type Candidate struct {
 type Plan struct {
 	Matrix Matrix
 	Name   string // of the candidate that was taken
-	Charge int64  // Matrix.Charge for the units of the question
+	Charge int64  // Matrix.Charge, or Matrix.Pure, for the units of the question
 	// Errors holds the error of each row of the question. The unit is the standard deviation
 	// that the figure of one period needs if nothing else is ever published.
 	Errors []float64
@@ -97,7 +100,7 @@ func Find(q Question) (*Plan, error) {
 			reached *= gain
 		}
 		if reached < least {
-			least, p.Matrix, p.Name, p.Charge, p.Errors = reached, m, c.name, m.Charge(q.Units), errs
+			least, p.Matrix, p.Name, p.Charge, p.Errors = reached, m, c.name, q.Charge(m), errs
 		}
 	}
 	return p, nil
@@ -150,6 +153,9 @@ func (q *Question) candidates(w *mat.Dense) []made {
 	all := []made{{Alone, toeplitz(q.Periods, 1)}}
 	if q.Periods == 1 {
 		return all
+	}
+	if q.Pure {
+		return append(all, q.summed()...)
 	}
 	if c := optimum(w, q.Goal); c != nil {
 		all = append(all, made{Optimal, c})
@@ -230,10 +236,27 @@ func (q *Question) reached(c, w *mat.Dense) float64 {
 	return math.Sqrt(q.Goal.of(squares(w, c)) * column)
 }
 
+// Charge returns what a matrix is charged for the units of the question.
+func (q *Question) Charge(m Matrix) int64 {
+	if q.Pure {
+		return m.Pure(q.Units)
+	}
+	return m.Charge(q.Units)
+}
+
+// Times returns by how much the noise of a run is larger than that of a figure of one period which
+// is published alone at the same price, for what a matrix is charged.
+func (q *Question) Times(charge int64) float64 {
+	if q.Pure {
+		return float64(charge)
+	}
+	return math.Sqrt(float64(charge))
+}
+
 // errors returns the error of each row with this matrix, unweighted.
 func (q *Question) errors(m Matrix) []float64 {
 	errs := make([]float64, len(q.Rows))
-	c := math.Sqrt(float64(m.Charge(q.Units)))
+	c := q.Times(q.Charge(m))
 	for i, r := range q.Rows {
 		errs[i] = c * m.Noise(r)
 	}
@@ -252,15 +275,18 @@ func (q *Question) summary(errs []float64) (rms, worst float64) {
 	return math.Sqrt(rms / all), worst
 }
 
-// Anew returns the error of every row of a series if each is measured anew, all with the same
-// noise, in the unit of Plan.Errors.
-func Anew(periods int, rows []Row, u Units) float64 {
-	w := make([][]int64, len(rows))
-	for r, row := range rows {
-		w[r] = make([]int64, periods)
+// Anew returns the error of every row if each is measured anew, all with the same noise, in the
+// unit of Plan.Errors.
+func (q *Question) Anew() float64 {
+	w := make([][]int64, len(q.Rows))
+	for r, row := range q.Rows {
+		w[r] = make([]int64, q.Periods)
 		for _, t := range row.Terms {
 			w[r][t.Period] += t.Factor
 		}
 	}
-	return math.Sqrt(float64(charge(w, periods, u)))
+	if q.Pure {
+		return q.Times(pure(w, q.Periods, q.Units))
+	}
+	return q.Times(charge(w, q.Periods, q.Units))
 }

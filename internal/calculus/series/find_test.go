@@ -116,7 +116,7 @@ func TestWorkloadsNearTheOptimum(t *testing.T) {
 		reference(t, name+", worst", worst.candidate(Optimal).Worst, want.worst, 1e-5)
 		reference(t, name+", independent, rms", rms.candidate(Alone).RMS, want.rmsAlone, 1e-4)
 		reference(t, name+", independent, worst", rms.candidate(Alone).Worst, want.worstAlone, 1e-4)
-		reference(t, name+", each by itself", Anew(36, all[name], single), want.byItself, 1e-4)
+		reference(t, name+", each by itself", (&Question{Periods: 36, Rows: all[name], Units: single}).Anew(), want.byItself, 1e-4)
 	}
 	month := slices.Concat(Each("month", 24), ToDate("running", Range{0, 24}))
 	reference(t, "24 months, rms", find(t, Question{Periods: 24, Rows: month, Goal: RMS}).candidate(Optimal).RMS, 1.579927, 1e-5)
