@@ -73,7 +73,11 @@ func newErrorView(e ExpectedError) errorView {
 		v.Notes = append(v.Notes, sentence(e.Note))
 	}
 	if e.NoiseSD > 0 || e.Half95 > 0 {
-		v.Rows = append(v.Rows, errorRow{"noise alone", shown(e.NoiseSD), half(e.Half95), "the law of the noise"})
+		basis := "the law of the noise"
+		if e.Beside != "" {
+			basis += "; " + e.Beside
+		}
+		v.Rows = append(v.Rows, errorRow{"noise alone", shown(e.NoiseSD), half(e.Half95), basis})
 	}
 	s := e.Sampling
 	switch {

@@ -141,9 +141,9 @@ func cautions(w words, g Guarantee, d Dataset) []string {
 	}
 	if p := d.Periods; p != nil && p.AtMost < p.Count && p.Held != HeldByCap {
 		if p.AtMost == 1 {
-			all = append(all, w.t("caution.period", w.one(d), p.Count, p.Rho, p.Life))
+			all = append(all, w.t("caution.period", w.one(d), p.Count, p.words(p.Cost), p.words(p.Life)))
 		} else {
-			all = append(all, w.t("caution.periods", w.one(d), p.AtMost, p.Count, p.Rho, p.Life))
+			all = append(all, w.t("caution.periods", w.one(d), p.AtMost, p.Count, p.words(p.Cost), p.words(p.Life)))
 		}
 		if p.Held == "" {
 			all = append(all, w.t("caution.unchecked", w.one(d)))

@@ -132,8 +132,17 @@ type Periods struct {
 	// Held says what holds a unit to them: "cap" where it counts in its first ones alone, "row" where it is a row, ""
 	// where nothing checks it.
 	Held string `json:"held,omitempty"`
-	Rho  string `json:"rho"`
+	Cost string `json:"cost"`
 	Life string `json:"life"`
+	Pure bool   `json:"pure,omitempty"` // both are in ε; else in ρ
+}
+
+// words are an amount with its symbol.
+func (p *Periods) words(amount string) string {
+	if p.Pure {
+		return "ε " + amount
+	}
+	return "ρ " + amount
 }
 
 // HeldByCap is Periods.Held where a unit counts in its first periods alone.
@@ -331,6 +340,8 @@ type ExpectedError struct {
 	NoiseSD float64 `json:"noise_sd,omitempty"`
 	Half95  float64 `json:"half_95,omitempty"`
 	Note    string  `json:"note,omitempty"`
+	// Beside says in words what other noise would do at the same price, "" where nothing is to be said.
+	Beside string `json:"beside,omitempty"`
 	// Range is how far apart two tables within the public bounds can have the value without
 	// its noise, 0 where that is not known.
 	Range float64 `json:"range,omitempty"`

@@ -73,6 +73,9 @@ func (e ExpectedError) Text() []string {
 	case e.Note != "":
 		out = append(out, e.Field+": "+e.Note)
 	}
+	if e.Beside != "" && len(out) > 0 {
+		out[0] += "; " + e.Beside
+	}
 	if s := e.Sampling; s != nil {
 		out = append(out, s.text()...)
 	}

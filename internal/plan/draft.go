@@ -34,10 +34,10 @@ type DraftDraw struct {
 	matrices  map[string]*series.Plan // of series that this run begins, by name
 }
 
-// matrix finds the matrix of a series, once.
-func (d *DraftDraw) matrix(s *job.Series) (*series.Plan, error) {
+// matrix finds the matrix of a series, once: for Laplace noise where the price is in ε.
+func (d *DraftDraw) matrix(s *job.Series, pure bool) (*series.Plan, error) {
 	if d.matrices[s.Name] == nil {
-		found, err := findMatrix(s)
+		found, err := series.Find(questionOf(s, pure))
 		if err != nil {
 			return nil, err
 		}

@@ -54,7 +54,11 @@ func (d *DraftDraw) plan(ctx context.Context, j *job.Job, relation privacy.Relat
 func (d PlannedDraw) spending(ctx context.Context, j *job.Job, sample privacy.Point) (*PlannedDraw, job.Problems, error) {
 	d.Sample = sample
 	return d.with(ctx, j, func(_ int, q *Question) (*PlannedRelease, error) {
-		return q.within(ctx, j, portion(sample, q.Job.Guarantee, d.Target), d.relations)
+		share := portion(sample, q.Job.Guarantee, d.Target)
+		if s := j.InSeries(&q.Job); s != nil {
+			return q.planInSeries(ctx, j, s, d.DraftDraw, share)
+		}
+		return q.within(ctx, j, share, d.relations)
 	})
 }
 

@@ -103,7 +103,7 @@ func (r *PlannedRelease) Request() sdk.ReleaseRequest {
 // mechanism is run on each group by itself (P11).
 func (r *PlannedRelease) Event() privacy.Event {
 	if r.Series != nil {
-		return r.Series.event()
+		return r.Series.event(r.Series.Most())
 	}
 	if !r.Apart {
 		return r.Plan.Event

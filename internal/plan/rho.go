@@ -58,7 +58,7 @@ func (d PlannedDraw) planRho(ctx context.Context, j *job.Job, relation privacy.R
 	}
 	c, problems, broken := d.with(ctx, j, func(_ int, q *Question) (*PlannedRelease, error) {
 		if s := j.InSeries(&q.Job); s != nil {
-			return q.planInSeries(ctx, j, s, d.DraftDraw)
+			return q.planInSeries(ctx, j, s, d.DraftDraw, privacy.Point{})
 		}
 		return q.solveRho(ctx, j, d.relations)
 	})

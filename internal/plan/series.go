@@ -22,48 +22,71 @@ import (
 //
 // # Contract
 //
-// Run t releases Σ C_ts·x_s and fresh discrete Gaussian noise, x_s the vectors of the mechanism for slice s. One
-// and Life price, in ρ, a unit that is in one given period, and in all; Most what the job promises. Each is computed
-// from the whole numbers of the matrix and from the parameters of the noise that is drawn. Proof: series.proof.md. // P31
+// Run t releases Σ C_ts·x_s and fresh noise, x_s the vectors of the mechanism for slice s. The noise is discrete
+// Gaussian, and prices are in ρ; or it is discrete Laplace noise, and prices are in ε. One and Life price a unit that is
+// in one given period, and in all; Most what the job promises. Each is computed from the whole numbers of the matrix
+// and from the parameters of the noise that is drawn. Proof: series.proof.md. // P31
 type PlannedSeries struct {
-	Spec    *job.Series
-	Start   SeriesStart
-	Matrix  series.Matrix
-	Found   *series.Plan // how the matrix was found, and what it is worth
-	Calls   []privacy.DiscreteGaussian
-	periods []string
-	units   series.Units
-	capped  bool     // no unit counts in more periods than Most prices
-	unit    *big.Rat // Σ Δ²/2σ² over the noise calls
+	Spec     *job.Series
+	Start    SeriesStart
+	Matrix   series.Matrix
+	Calls    []privacy.Event // what a run draws
+	question series.Question
+	periods  []string
+	capped   bool     // no unit counts in more periods than Most prices
+	unit     *big.Rat // the sum of the unit prices of the calls
 }
 
-// times prices a charge of the matrix, in ρ.
+// times prices a charge of the matrix.
 func (s *PlannedSeries) times(charge int64) *big.Rat {
 	return new(big.Rat).Mul(s.unit, new(big.Rat).SetInt64(charge))
 }
 
-// One prices a unit in ρ that is in one period alone.
-func (s *PlannedSeries) One(period int) *big.Rat { return s.times(s.Matrix.Column(period)) }
+// One prices a unit that is in one period alone.
+func (s *PlannedSeries) One(period int) *big.Rat {
+	if s.question.Pure {
+		return s.times(s.Matrix.PureColumn(period))
+	}
+	return s.times(s.Matrix.Column(period))
+}
 
-// Most prices a unit in ρ that is in as many periods as the job says.
-func (s *PlannedSeries) Most() *big.Rat { return s.times(s.Matrix.Charge(s.units)) }
+// Most prices a unit that is in as many periods as the job says.
+func (s *PlannedSeries) Most() *big.Rat { return s.times(s.question.Charge(s.Matrix)) }
 
-// Life prices a unit in ρ that is in all periods, whether or not it counts in all.
+// Life prices a unit that is in all periods, whether or not it counts in all.
 func (s *PlannedSeries) Life() *big.Rat {
 	if s.capped {
 		return s.Most()
 	}
-	return s.times(s.Matrix.Life(s.units.Revised))
+	always := s.question
+	always.Units.AtMost, always.Units.Apart = s.Matrix.Periods(), 1
+	return s.times(always.Charge(s.Matrix))
 }
 
-// Redraw prices in ρ one run once more, for a unit in one period and in all.
+// Redraw prices one run once more, for a unit in one period and in all.
 func (s *PlannedSeries) Redraw(run int) (one []*big.Rat, life *big.Rat) {
 	whole := int64(0)
 	for _, c := range s.Matrix.Run(run) {
-		one = append(one, s.times(c*c))
-		whole += max(c, -c)
+		c = max(c, -c)
+		whole += c
+		if !s.question.Pure {
+			c *= c
+		}
+		one = append(one, s.times(c))
 	}
-	return one, s.times(whole * whole)
+	if !s.question.Pure {
+		whole *= whole
+	}
+	return one, s.times(whole)
+}
+
+// event returns the event of a price. What a loss distribution would say of it holds for one period and unchanged
+// slices alone, so it is an amount.
+func (s *PlannedSeries) event(price *big.Rat) privacy.Event {
+	if s.question.Pure {
+		return privacy.Pure{Eps: rational.Up(price)}
+	}
+	return privacy.ZCDP{Rho: rational.Up(price)}
 }
 
 // unitsOf are the units that the guarantee of a series covers.
@@ -76,8 +99,9 @@ func unitsOf(s *job.Series) series.Units {
 }
 
 // planInSeries has the mechanism plan a release of a series, for one period alone, and finds the noise of all.
-// The first run asks for what the guarantee allows. A later one asks for what the first one asked.
-func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Series, d *DraftDraw) (*PlannedRelease, error) {
+// The first run asks for what the guarantee allows, which is the share where the guarantee is an ε. A later one asks for what
+// the first one asked.
+func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Series, d *DraftDraw, share privacy.Point) (*PlannedRelease, error) {
 	if builtin, _ := q.Mech.Origin(); !builtin || !q.Mech.About().Linear || q.Apart {
 		return nil, fmt.Errorf("%s cannot be in a series: its rows do not add up, or it is a plugin", q.Job.Mechanism)
 	}
@@ -86,12 +110,13 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 		return nil, err
 	}
 	q = one
+	pure := inEpsilon(&q.Job)
 	if d.begun == nil {
-		r, err := q.solveRho(ctx, j, d.relations)
+		r, err := q.ofOnePeriod(ctx, j, share, d.relations)
 		if err != nil {
 			return nil, err
 		}
-		found, err := d.matrix(spec)
+		found, err := d.matrix(spec, pure)
 		if err != nil {
 			return nil, err
 		}
@@ -99,23 +124,27 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 		for t := range found.Matrix.Periods() {
 			start.Matrix = append(start.Matrix, found.Matrix.Run(t))
 		}
-		calls, err := gaussians(nil, r.Plan.Event)
+		calls, err := callsOf(r.Plan.Event, pure)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", q.Job.Mechanism, err)
 		}
 		unit := 0.0
 		for _, c := range calls {
-			unit += math.Pow(c.Sensitivity.Under(j.Dataset.Relation)/c.Sigma, 2) / 2
+			one, _ := cmp.Or(unitPrice(c, j.Dataset.Relation), new(big.Rat)).Float64()
+			unit += one
 		}
 		// The noise of a run is that of the plan, times what the guarantee needs for the whole matrix.
-		times := math.Sqrt(unit * float64(found.Matrix.Charge(unitsOf(spec))) / rational.Down(q.Job.Guarantee.Rho))
+		times := unit * float64(found.Charge) / rational.Down(q.amount())
+		if !pure {
+			times = math.Sqrt(times)
+		}
 		for _, c := range calls {
-			start.Sigmas = append(start.Sigmas, seriesSigma(c.Sigma*times))
+			start.Sizes = append(start.Sizes, roundedSize(sizeOf(c)*times))
 		}
 		if start.Event, err = privacy.Canonical(r.Plan.Event); err != nil {
 			return nil, err
 		}
-		return r.joined(ctx, j, spec, start, found)
+		return r.joined(ctx, j, spec, start)
 	}
 	at := slices.IndexFunc(d.begun.Releases, func(s SeriesStart) bool { return s.Name == q.Job.Name })
 	if at < 0 {
@@ -133,15 +162,34 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 	if err != nil || string(event) != string(start.Event) {
 		return nil, fmt.Errorf("%s plans otherwise than when the series began: use the version of dprelease that began it, or begin a second series", q.Job.Mechanism)
 	}
-	return r.joined(ctx, j, spec, start, nil)
+	return r.joined(ctx, j, spec, start)
 }
 
-// gaussian is the question with Gaussian noise, which a series needs.
+// inEpsilon reports whether the guarantee of a release in a series is an ε, for which noise is Laplace noise.
+func inEpsilon(r *job.Release) bool { return r.Guarantee.Rho == nil }
+
+// amount returns the ρ or the ε that a release in a series may cost.
+func (q *Question) amount() *big.Rat {
+	if inEpsilon(&q.Job) {
+		return q.Job.Guarantee.Epsilon
+	}
+	return q.Job.Guarantee.Rho
+}
+
+// ofOnePeriod has the mechanism plan a release as if it were of one period alone.
+func (q *Question) ofOnePeriod(ctx context.Context, j *job.Job, share privacy.Point, relations []privacy.Relation) (*PlannedRelease, error) {
+	if inEpsilon(&q.Job) {
+		return q.within(ctx, j, share, relations)
+	}
+	return q.solveRho(ctx, j, relations)
+}
+
+// gaussian is the question with Gaussian noise, which a series in ρ needs.
 func (q *Question) gaussian() (*Question, error) {
 	var said struct {
 		Noise string `json:"noise"`
 	}
-	if err := json.Unmarshal(q.Params, &said); err != nil || said.Noise != "" && said.Noise != "auto" {
+	if err := json.Unmarshal(q.Params, &said); err != nil || said.Noise != "" && said.Noise != "auto" || inEpsilon(&q.Job) {
 		return q, err
 	}
 	one := *q
@@ -152,35 +200,34 @@ func (q *Question) gaussian() (*Question, error) {
 	return &one, err
 }
 
-// seriesSigma rounds the noise of a run up, so that the exact price of the series stays within the guarantee.
-func seriesSigma(sigma float64) float64 { return math.Ceil(sigma*(1+1e-9)*1024) / 1024 }
+// roundedSize rounds the noise of a run up, so that the exact price of the series stays within the guarantee.
+func roundedSize(size float64) float64 { return math.Ceil(size*(1+2e-9)*(1<<20)) / (1 << 20) }
 
 // joined is the release in its series.
-func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Series, start SeriesStart, found *series.Plan) (*PlannedRelease, error) {
+func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Series, start SeriesStart) (*PlannedRelease, error) {
 	m, err := series.NewMatrix(start.Matrix)
 	if err != nil {
 		return nil, err
 	}
-	calls, err := gaussians(nil, r.Plan.Event)
-	if err != nil || len(calls) != len(start.Sigmas) {
-		return nil, fmt.Errorf("%s: %w", r.Job.Mechanism, cmp.Or(err, errNotGaussian))
+	s := &PlannedSeries{Spec: spec, Start: start, Matrix: m, question: questionOf(spec, inEpsilon(&r.Job)), periods: spec.Periods.All(), capped: j.CapsPeriods(), unit: new(big.Rat)}
+	calls, err := callsOf(r.Plan.Event, s.question.Pure)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Job.Mechanism, err)
 	}
-	s := &PlannedSeries{Spec: spec, Start: start, Matrix: m, Found: found, periods: spec.Periods.All(), units: unitsOf(spec), capped: j.CapsPeriods(), unit: new(big.Rat)}
-	if m.Periods() != len(s.periods) {
-		return nil, fmt.Errorf("the series had other periods when it began")
+	if m.Periods() != len(s.periods) || len(calls) != len(start.Sizes) {
+		return nil, fmt.Errorf("the series had other periods or other noise when it began")
 	}
 	for i, c := range calls {
-		sigma, delta := new(big.Rat).SetFloat64(start.Sigmas[i]), new(big.Rat).SetFloat64(c.Sensitivity.Under(j.Dataset.Relation))
-		if sigma == nil || sigma.Sign() <= 0 || delta == nil {
+		c = sized(c, start.Sizes[i])
+		one := unitPrice(c, j.Dataset.Relation)
+		if one == nil {
 			return nil, fmt.Errorf("the noise of the series has no finite size")
 		}
-		one := delta.Quo(delta, sigma)
-		s.unit.Add(s.unit, one.Mul(one, one).Mul(one, big.NewRat(1, 2)))
-		c.Sigma = start.Sigmas[i]
+		s.unit.Add(s.unit, one)
 		s.Calls = append(s.Calls, c)
 	}
-	if s.Most().Cmp(r.Job.Guarantee.Rho) > 0 {
-		return nil, fmt.Errorf("the series costs ρ %s, more than the release asks for", ledger.Up(s.Most()))
+	if s.Most().Cmp(r.amount()) > 0 {
+		return nil, fmt.Errorf("the series costs %s %s, more than the release asks for", s.symbol(), ledger.Up(s.Most()))
 	}
 	if slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == "whole" }) {
 		return nil, fmt.Errorf("whole numbers are made for each period by itself, so those of a quarter would not be the sum of its months: leave finish out")
@@ -199,32 +246,12 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	return &one, nil
 }
 
-var errNotGaussian = fmt.Errorf("a series needs Gaussian noise: say params: {noise: gaussian}")
+// symbol names the unit of the amounts.
+func (s *PlannedSeries) symbol() string { return symbolOf(s.question.Pure) }
 
-// gaussians lists the noise calls of a linear mechanism.
-func gaussians(calls []privacy.DiscreteGaussian, e privacy.Event) ([]privacy.DiscreteGaussian, error) {
-	var err error
-	switch e := e.(type) {
-	case privacy.DiscreteGaussian:
-		return append(calls, e), nil
-	case privacy.Compose:
-		for _, child := range e.Events {
-			if calls, err = gaussians(calls, child); err != nil {
-				return nil, err
-			}
-		}
-		return calls, nil
-	case privacy.Repeat:
-		for range e.N {
-			if calls, err = gaussians(calls, e.Event); err != nil {
-				return nil, err
-			}
-		}
-		return calls, nil
+func symbolOf(pure bool) string {
+	if pure {
+		return "ε"
 	}
-	return nil, errNotGaussian
+	return "ρ"
 }
-
-// event returns the event of a series for a unit that is in as many periods as the job says. What a loss distribution
-// would say of it holds for one period and unchanged slices alone, so it is a ρ.
-func (s *PlannedSeries) event() privacy.Event { return privacy.ZCDP{Rho: rational.Up(s.Most())} }

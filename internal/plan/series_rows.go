@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
@@ -34,9 +35,9 @@ func (s *PlannedSeries) Stretches() (out []job.SeriesStretch) {
 	return out
 }
 
-// findMatrix finds the matrix of a series.
-func findMatrix(s *job.Series) (*series.Plan, error) {
-	q := series.Question{Periods: len(s.Periods.All()), Units: unitsOf(s), Goal: series.RMS, Largest: 1 << 20}
+// questionOf is the question whose answer is the matrix of a series.
+func questionOf(s *job.Series, pure bool) series.Question {
+	q := series.Question{Periods: len(s.Periods.All()), Units: unitsOf(s), Goal: series.RMS, Pure: pure, Largest: 1 << 20}
 	if s.Goal == job.Worst {
 		q.Goal = series.Worst
 	}
@@ -51,7 +52,7 @@ func findMatrix(s *job.Series) (*series.Plan, error) {
 			q.Rows = append(q.Rows, RowOf(row, weight))
 		}
 	}
-	return series.Find(q)
+	return q
 }
 
 // The columns of a release of a series that every mechanism has.
@@ -119,62 +120,74 @@ func (r *PlannedRelease) tellsChanges(ctx context.Context, spec *job.Series) err
 	return err
 }
 
-// SeriesError is the noise of one kind of published row: the largest of its standard deviations, and what it would be
-// at the same price with independent noise in each period, or if every published row were measured anew.
-type SeriesError struct {
-	Kind                  job.SeriesRow
-	SD, Independent, Anew float64
+// ExpectedError is an error to expect, and what it would be otherwise.
+type ExpectedError struct {
+	sdk.ExpectedError
+	Beside string // in words: what other noise would do at the same price
 }
 
-// Errors lists the noise of each kind of row, for a figure whose noise in one run is sd.
-func (s *PlannedSeries) Errors(sd float64) (out []SeriesError) {
-	n := len(s.periods)
-	single := sd / math.Sqrt(float64(s.Matrix.Charge(s.units))) // of one period, if nothing else were published
-	alone := series.Independent(n)
-	each := single * math.Sqrt(float64(alone.Charge(s.units)))
-	var rows []series.Row
-	for _, stretch := range s.Stretches() {
-		rows = append(rows, RowOf(stretch, 1))
+// Expected lists the errors to expect of a release; in a series, of each kind of row.
+func (r *PlannedRelease) Expected() (out []ExpectedError) {
+	if r.Series == nil {
+		for _, e := range r.Plan.Errors {
+			out = append(out, ExpectedError{ExpectedError: e})
+		}
+		return out
 	}
-	anew := single * series.Anew(n, rows, s.units)
+	planned, err := callsOf(r.Plan.Event, r.Series.question.Pure)
+	if err != nil {
+		return nil
+	}
+	louder := DeviationOf(r.Series.Calls[0]) / DeviationOf(planned[0])
+	if r.Series.Start.Method == series.Alone {
+		out = append(out, ExpectedError{ExpectedError: sdk.ExpectedError{Field: "value", Note: "noise is independent from period to period: noise that is correlated over time would gain nothing here"}})
+	}
+	if r.Additive() {
+		return append(out, r.Series.errors(louder*r.Plan.Errors[0].NoiseSD)...)
+	}
+	for _, e := range r.Plan.Errors {
+		if e.Field, e.SamplingNote = "value", ""; !strings.HasPrefix(e.Note, sdk.NoUse) {
+			e.Note = "if nothing but one period were published: " + e.Note
+		}
+		out = append(out, ExpectedError{ExpectedError: e})
+	}
+	for _, e := range r.Series.errors(louder) {
+		note := fmt.Sprintf("%s: %.4g times that noise; %s", e.Note, e.NoiseSD, e.Beside)
+		out = append(out, ExpectedError{ExpectedError: sdk.ExpectedError{Field: "value", Note: note}})
+	}
+	return out
+}
+
+// errors are those of each kind of row, for a figure whose noise in one run has the standard deviation sd: of the row with the
+// most noise.
+func (s *PlannedSeries) errors(sd float64) (out []ExpectedError) {
+	alone := series.Independent(len(s.periods))
+	single := sd / s.question.Times(s.question.Charge(s.Matrix)) // of one period, if nothing else were published
+	each, anew := single*s.question.Times(s.question.Charge(alone)), single*s.question.Anew()
 	for _, kind := range s.Spec.Publish {
-		e := SeriesError{Kind: kind, Anew: anew}
-		for _, r := range rows {
-			if r.Kind == kind.String() {
-				e.SD = math.Max(e.SD, sd*s.Matrix.Noise(r))
-				e.Independent = math.Max(e.Independent, each*alone.Noise(r))
+		var worst series.Row
+		most, independent := 0.0, 0.0
+		for _, r := range s.question.Rows {
+			if r.Kind != kind.String() {
+				continue
 			}
+			if n := sd * s.Matrix.Noise(r); n > most {
+				worst, most = r, n
+			}
+			independent = math.Max(independent, each*alone.Noise(r))
+		}
+		e := ExpectedError{ExpectedError: sdk.ExpectedError{Field: "value", Note: kind.String(), NoiseSD: most, Half95: most * normal95}}
+		if row, err := s.Matrix.Decode(worst); err == nil && s.question.Pure {
+			e.Half95 = sd * row.Half(95)
+		}
+		e.Beside = fmt.Sprintf("at the same price %.4g with independent noise, and %.4g if each row were measured anew", independent, anew)
+		if s.Start.Method == series.Alone {
+			e.Beside = fmt.Sprintf("at the same price %.4g if each row were measured anew", anew)
 		}
 		out = append(out, e)
 	}
 	return out
 }
 
-// RunSD returns the noise of one run in a figure of an additive release, in its own units.
-func (r *PlannedRelease) RunSD() float64 {
-	planned, err := gaussians(nil, r.Plan.Event)
-	if err != nil || len(planned) == 0 {
-		return 0
-	}
-	return r.Plan.Errors[0].NoiseSD / planned[0].Sigma * r.Series.Calls[0].Sigma
-}
-
-// beside names the noise that a kind of row would have otherwise, at the same price.
-func (s *PlannedSeries) beside(e SeriesError) string {
-	if s.Start.Method == series.Alone {
-		return fmt.Sprintf("%s: noise that is correlated over time would gain nothing here, so it is independent; if each row were measured anew it would be %.4g", e.Kind, e.Anew)
-	}
-	return fmt.Sprintf("%s: with independent noise in each period it would be %.4g, and if each row were measured anew %.4g", e.Kind, e.Independent, e.Anew)
-}
-
-// Expected lists the errors to expect of a release: in a series, of each kind of row.
-func (r *PlannedRelease) Expected() (out []sdk.ExpectedError) {
-	if r.Series == nil || !r.Additive() {
-		return r.Plan.Errors
-	}
-	for _, e := range r.Series.Errors(r.RunSD()) {
-		out = append(out, sdk.ExpectedError{Field: "value", NoiseSD: e.SD, Half95: 1.959964 * e.SD,
-			Note: r.Series.beside(e)})
-	}
-	return out
-}
+// normal95 is the 97.5 % point of the normal distribution.
+const normal95 = 1.959963984540054

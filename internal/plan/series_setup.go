@@ -24,8 +24,10 @@ type SeriesSetup struct {
 	Revised  bool          `json:"revised,omitempty"`
 	Held     Held          `json:"held,omitempty"`
 	Releases []SeriesStart `json:"releases"`
-	// Rho are what a unit costs that is in one period, in AtMost periods, and in all; exact, or rounded up.
-	Rho [3]string `json:"rho"`
+	// Costs are what a unit costs that is in one period, in AtMost periods, and in all; exact, or rounded up. They are in ε
+	// where Pure, else in ρ.
+	Costs [3]string `json:"costs"`
+	Pure  bool      `json:"pure,omitempty"`
 }
 
 // Held says what holds a unit to the periods that the guarantee of a series covers.
@@ -50,7 +52,8 @@ func heldBy(j *job.Job) Held {
 
 // Text says in a sentence what a unit costs in one period, in as many as the guarantee covers, and in all, without its full stop.
 func (s *SeriesSetup) Text() string {
-	text := fmt.Sprintf("the series of %s from %s to %s costs a unit that is in one period ρ %s", s.Job, s.Periods[0], s.Periods[len(s.Periods)-1], s.Rho[0])
+	unit := symbolOf(s.Pure)
+	text := fmt.Sprintf("the series of %s from %s to %s costs a unit that is in one period %s %s", s.Job, s.Periods[0], s.Periods[len(s.Periods)-1], unit, s.Costs[0])
 	within := "one period"
 	if s.AtMost > 1 {
 		within = fmt.Sprintf("%d periods", s.AtMost)
@@ -61,11 +64,11 @@ func (s *SeriesSetup) Text() string {
 	all := len(s.Periods)
 	switch {
 	case s.Held == HeldByCap:
-		text += fmt.Sprintf(", and in any number of them ρ %s: it counts in its first %s, and its rows in others are left out", s.Rho[1], strings.TrimPrefix(within, "one "))
+		text += fmt.Sprintf(", and in any number of them %s %s: it counts in its first %s, and its rows in others are left out", unit, s.Costs[1], strings.TrimPrefix(within, "one "))
 	case s.AtMost > 1:
-		text += fmt.Sprintf(", in up to %s ρ %s, and in all %d of them ρ %s", within, s.Rho[1], all, s.Rho[2])
+		text += fmt.Sprintf(", in up to %s %s %s, and in all %d of them %s %s", within, unit, s.Costs[1], all, unit, s.Costs[2])
 	default:
-		text += fmt.Sprintf(", and in all %d of them ρ %s", all, s.Rho[2])
+		text += fmt.Sprintf(", and in all %d of them %s %s", all, unit, s.Costs[2])
 	}
 	text += "; its first step paid for every period"
 	if s.Held == "" && s.AtMost < all {
@@ -93,7 +96,7 @@ type SeriesStart struct {
 	Event  json.RawMessage `json:"event"`  // what the mechanism planned for one period alone
 	Method string          `json:"method"` // how the matrix was found
 	Matrix [][]int64       `json:"matrix"` // row t: the factors of periods 0 to t in run t
-	Sigmas []float64       `json:"sigmas"` // of the noise of a run, for each noise call of the mechanism
+	Sizes  []float64       `json:"sizes"`  // of the noise of a run, for each noise call of the mechanism: σ, or the scale of Laplace noise
 }
 
 // StepPlan names one step of the series of a job in the ledger.

@@ -36,7 +36,7 @@ func (s *SeriesStep) sum(of func(*PlannedSeries) *big.Rat) *big.Rat {
 	return total
 }
 
-// Largest prices a unit that is in one period, in ρ: the largest price of any period.
+// Largest prices a unit that is in one period: the largest price of any period.
 func (s *SeriesStep) Largest() *big.Rat {
 	most := new(big.Rat)
 	for p := range s.Periods {
@@ -47,11 +47,14 @@ func (s *SeriesStep) Largest() *big.Rat {
 	return most
 }
 
-// Most prices what the job promises, in ρ.
+// Most prices what the job promises.
 func (s *SeriesStep) Most() *big.Rat { return s.sum((*PlannedSeries).Most) }
 
-// Life prices a unit that is in all periods, in ρ.
+// Life prices a unit that is in all periods.
 func (s *SeriesStep) Life() *big.Rat { return s.sum((*PlannedSeries).Life) }
+
+// Pure reports whether prices are in ε; else they are in ρ.
+func (s *SeriesStep) Pure() bool { return s.plan.Releases()[0].Series.question.Pure }
 
 // AtMost returns in how many periods a unit may be for the guarantee to hold.
 func (s *SeriesStep) AtMost() int { return unitsOf(&s.plan.Job.Series[0]).AtMost }
@@ -80,7 +83,7 @@ func (s *SeriesStep) Setup() ([]byte, error) { return json.Marshal(s.setup()) }
 func (s *SeriesStep) setup() SeriesSetup {
 	u := unitsOf(&s.plan.Job.Series[0])
 	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised, Held: heldBy(s.plan.Job),
-		Rho: [3]string{ledger.Up(s.Largest()), ledger.Up(s.Most()), ledger.Up(s.Life())}}
+		Pure: s.Pure(), Costs: [3]string{ledger.Up(s.Largest()), ledger.Up(s.Most()), ledger.Up(s.Life())}}
 	for _, r := range s.plan.Releases() {
 		out.Releases = append(out.Releases, r.Series.Start)
 	}
@@ -102,16 +105,16 @@ func (s *SeriesStep) Series() (*ledger.Series, error) {
 		delta += rational.Down(r.Job.Guarantee.Delta)
 	}
 	known := map[string]ledger.Price{}
-	price := func(rho *big.Rat) ledger.Price {
-		p, ok := known[rho.RatString()]
+	price := func(amount *big.Rat) ledger.Price {
+		p, ok := known[amount.RatString()]
 		if ok || err != nil {
 			return p
 		}
-		e := privacy.ZCDP{Rho: rational.Up(rho)}
+		e := s.plan.Releases()[0].Series.event(amount)
 		var a privacy.Answer
 		if a, err = privacy.EpsilonAt(e, s.plan.Job.Dataset.Relation, delta); err == nil {
 			p = ledger.Price{Event: e, Charged: privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}}
-			known[rho.RatString()] = p
+			known[amount.RatString()] = p
 		}
 		return p
 	}

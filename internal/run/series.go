@@ -127,11 +127,20 @@ func weigh(into map[string][][]*big.Int, rel *plan.PlannedRelease, runs [][][]in
 }
 
 // addNoise draws the noise of a run and adds it.
-func addNoise(into [][]*big.Int, calls []privacy.DiscreteGaussian, src *noise.Source) error {
+func addNoise(into [][]*big.Int, calls []privacy.Event, src *noise.Source) error {
 	drawer := host.NewDrawer(src)
 	for k, call := range calls {
 		z := make([]int64, len(into[k]))
-		if err := drawer.AddGaussian(call, z); err != nil {
+		var err error
+		switch call := call.(type) {
+		case privacy.DiscreteGaussian:
+			err = drawer.AddGaussian(call, z)
+		case privacy.DiscreteLaplace:
+			err = drawer.AddLaplace(call, z)
+		default:
+			err = errMeasured
+		}
+		if err != nil {
 			return err
 		}
 		for i := range z {

@@ -11,7 +11,7 @@ import (
 // their first periods; and some are told apart nearly as well.
 func TestNoNeighboursBeatTheCapOnPeriods(t *testing.T) {
 	for _, of := range [][2]int{{1, 1}, {2, 1}, {2, 2}} {
-		y := newSeries(t, fmt.Sprintf("periods_of_unit: {at_most: %d, apart: %d}", of[0], of[1]))
+		y := newSeries(t, fmt.Sprintf("periods_of_unit: {at_most: %d, apart: %d}", of[0], of[1]), "rho")
 		base := y.steps(others, nil)
 		nearest := map[string]float64{}
 		for _, l := range lives() {
@@ -55,7 +55,7 @@ func keptIn(l life, periods ...int) func(*Slices) {
 // A cap that looks ahead, and one whose choice is drawn anew, are caught for each mechanism: else the test above would
 // show nothing.
 func TestBrokenCapsOnPeriodsAreCaught(t *testing.T) {
-	y := newSeries(t, "periods_of_unit: {at_most: 1}")
+	y := newSeries(t, "periods_of_unit: {at_most: 1}", "rho")
 	base := y.steps(others, nil)
 	two := []row{{2, 0}}
 	l := life{two, two, two}

@@ -6,13 +6,16 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/plugins/builtin"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // These tests take tiny tables with three periods from the file to the vectors that a series adds noise to, for all
@@ -28,14 +31,14 @@ type yearly struct {
 }
 
 // newYearly plans a series for units in up to so many periods, whom nothing holds to them.
-func newYearly(t *testing.T, atMost int) *yearly {
-	return newSeries(t, fmt.Sprintf("periods_of_unit: {at_most: %d}\n    revised: accept", atMost))
+func newYearly(t *testing.T, atMost int, unit string) *yearly {
+	return newSeries(t, fmt.Sprintf("periods_of_unit: {at_most: %d}\n    revised: accept", atMost), unit)
 }
 
-// newSeries plans a series that says something of its units.
-func newSeries(t *testing.T, of string) *yearly {
+// newSeries plans a series that says something of its units, in ρ or in ε.
+func newSeries(t *testing.T, of, unit string) *yearly {
 	y := &yearly{t: t, file: filepath.Join(t.TempDir(), "tiny.csv")}
-	j, err := job.Parse("job.yaml", []byte(fmt.Sprintf(`version: 1
+	text := fmt.Sprintf(`version: 1
 job: tiny
 dataset:
   id: tiny
@@ -48,20 +51,24 @@ dataset:
     m: {type: text}
     x: {lower: -1, upper: 2, missing: drop}
     g: {domain: [a, b, c]}
-budget: {limit: {rho: "1"}}
+budget: {limit: {UNIT: "1"}}
 series:
   s:
     periods: {from: 2026-01, to: 2026-03}
     publish: [month, running]
     %s
 releases:
-  - {name: n, series: s, mechanism: count, guarantee: {rho: "0.1"}}
-  - {name: x, series: s, mechanism: sum, params: {column: x}, guarantee: {rho: "0.1"}}
-  - {name: g, series: s, mechanism: count, by: [g], guarantee: {rho: "0.1"}}
-  - {name: m, series: s, mechanism: mean, params: {column: x}, guarantee: {rho: "0.1"}}
-  - {name: t, series: s, mechanism: marginals, params: {columns: [g], hierarchies: [{column: g, levels: [{name: half, map: {a: low, b: low, c: high}}]}]}, guarantee: {rho: "0.1"}}
+  - {name: n, series: s, mechanism: count, guarantee: {UNIT: "0.1"}}
+  - {name: x, series: s, mechanism: sum, params: {column: x}, guarantee: {UNIT: "0.1"}}
+  - {name: g, series: s, mechanism: count, by: [g], guarantee: {UNIT: "0.1"}}
+  - {name: m, series: s, mechanism: mean, params: {column: x}, guarantee: {UNIT: "0.1"}}
+  - {name: t, series: s, mechanism: marginals, params: {columns: [g], hierarchies: [{column: g, levels: [{name: half, map: {a: low, b: low, c: high}}]}]}, guarantee: {UNIT: "0.1"}}
 output: {dir: out}
-`, y.file, of)), job.Options{})
+`, y.file, of)
+	if unit == "epsilon" { // what adds Gaussian noise alone is in no such series
+		text = regexp.MustCompile("(?m)^.*mechanism: marginals.*\n").ReplaceAllString(text, "")
+	}
+	j, err := job.Parse("job.yaml", []byte(strings.ReplaceAll(text, "UNIT", unit)), job.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,18 +140,23 @@ func (y *yearly) steps(units []life, broken func(*Slices)) (out []measured) {
 	return out
 }
 
-// apart is Σ‖δ‖²/2σ² of some runs on two tables, over the noise calls of a release.
+// apart is Σ‖δ‖²/2σ² of some runs on two tables, over the noise calls of a release; for Laplace noise Σ‖δ‖₁/b.
 func (y *yearly) apart(rel *plan.PlannedRelease, a, b []measured) float64 {
-	rho := 0.0
+	price := 0.0
 	for t := range a {
 		for k, v := range a[t][rel.Job.Name] {
 			for i, x := range v {
 				d, _ := new(big.Float).SetInt(new(big.Int).Sub(x, b[t][rel.Job.Name][k][i])).Float64()
-				rho += d * d / (2 * math.Pow(rel.Series.Calls[k].Sigma, 2))
+				switch c := rel.Series.Calls[k].(type) {
+				case privacy.DiscreteGaussian:
+					price += d * d / (2 * c.Sigma * c.Sigma)
+				case privacy.DiscreteLaplace:
+					price += math.Abs(d) / c.Scale
+				}
 			}
 		}
 	}
-	return rho
+	return price
 }
 
 // lives are all units of some kinds, in every set of periods.
@@ -182,8 +194,12 @@ const slack = 1 + 1e-9
 
 // No unit is told apart better than was charged for the periods in which it is, and some are nearly as well.
 func TestNoNeighboursBeatTheSeries(t *testing.T) {
-	for atMost := 1; atMost <= 2; atMost++ {
-		y := newYearly(t, atMost)
+	for _, c := range []struct {
+		atMost int
+		unit   string
+	}{{1, "rho"}, {2, "rho"}, {1, "epsilon"}, {2, "epsilon"}} {
+		atMost := c.atMost
+		y := newYearly(t, atMost, c.unit)
 		base := y.steps(others, nil)
 		nearest := map[string]float64{}
 		for _, l := range lives() {
@@ -192,7 +208,7 @@ func TestNoNeighboursBeatTheSeries(t *testing.T) {
 				in := l.within()
 				got, most := y.apart(rel, base, with), price(rel.Series, in, atMost)
 				if got > most*slack {
-					t.Errorf("%d periods, %s: %v costs ρ %g and was charged %g", atMost, rel.Job.Name, l, got, most)
+					t.Errorf("%d periods, %s in %s: %v costs %g and was charged %g", atMost, rel.Job.Name, c.unit, l, got, most)
 				}
 				if len(in) <= atMost || len(in) == len(threePeriods) { // else it is charged a whole life
 					key := fmt.Sprint(rel.Job.Name, " ", len(in))
@@ -212,14 +228,17 @@ func TestNoNeighboursBeatTheSeries(t *testing.T) {
 // would show nothing.
 func TestBrokenSeriesAreCaught(t *testing.T) {
 	var found series.Matrix
-	for atMost := 1; atMost <= 2; atMost++ {
-		y := newYearly(t, atMost)
+	for _, c := range []struct {
+		atMost int
+		unit   string
+	}{{1, "rho"}, {2, "rho"}, {1, "epsilon"}} {
+		y := newYearly(t, c.atMost, c.unit)
 		for _, rel := range y.plan.Releases() {
-			if atMost == 1 {
+			if c.atMost == 1 && c.unit == "rho" {
 				found = rel.Series.Matrix
 			}
-			rel.Series.Matrix = found // for two of three periods the plan takes independent noise, which forgives much
-			t.Run(fmt.Sprint(rel.Job.Name, " ", atMost), func(t *testing.T) { broken(t, y, rel) })
+			rel.Series.Matrix = found // elsewhere the plan takes independent noise, which forgives much
+			t.Run(fmt.Sprint(rel.Job.Name, " ", c.atMost, " ", c.unit), func(t *testing.T) { broken(t, y, rel) })
 		}
 	}
 }
@@ -261,7 +280,9 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 
 	// A life is charged the sum of its slices.
 	lived := run(always, nil)
-	caught("the sum of the slices for a life", y.apart(rel, base, lived), whole, float(s.Life()))
+	if _, laplace := s.Calls[0].(privacy.DiscreteLaplace); !laplace { // in ε the slices add up
+		caught("the sum of the slices for a life", y.apart(rel, base, lived), whole, float(s.Life()))
+	}
 
 	// The first step is drawn twice, and the redraw is not debited.
 	twice := func(m []measured) []measured { return append(slices.Clone(m), m[0]) }
@@ -302,7 +323,7 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 // Where rows change between runs, products of the matrix must not cancel one another. Its entries have both signs here,
 // and |CᵀC| in the place of |C|ᵀ|C| is caught, mechanism by mechanism.
 func TestRevisedRowsMeetBothSigns(t *testing.T) {
-	y := newYearly(t, 2)
+	y := newYearly(t, 2, "rho")
 	signs, err := series.NewMatrix([][]int64{{2}, {2, 2}, {-2, 2, 1}})
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func figures(ctx context.Context, rel *plan.PlannedRelease, set *Mechanisms, mea
 		return sdk.Result{}, err
 	}
 	defer mech.put(process)
-	f := &figurer{rel: rel, from: process.(*host.Plugin)}
+	f := &figurer{rel: rel, from: process.(*host.Plugin), halves: map[string]float64{}}
 	for k := range noisy[0] {
 		f.lengths = append(f.lengths, len(noisy[0][k]))
 	}
@@ -128,6 +128,8 @@ type figurer struct {
 	blank sdk.Result
 	unit  float64
 	rows  []sdk.Result
+
+	halves map[string]float64 // known intervals of Laplace noise
 }
 
 // estimateOf finds the columns of a mechanism's result that a series renames.
@@ -146,8 +148,7 @@ func (f *figurer) asked(times ...float64) sdk.ReleaseRequest {
 	var events []privacy.Event
 	for _, by := range times {
 		for _, c := range f.rel.Series.Calls {
-			c.Sigma *= by
-			events = append(events, c)
+			events = append(events, plan.Louder(c, by))
 		}
 	}
 	if req.Plan.Event = events[0]; len(events) > 1 {
@@ -194,6 +195,20 @@ func (f *figurer) learn(ctx context.Context) (err error) {
 
 var half95 = distuv.UnitNormal.Quantile(0.975)
 
+// half is half of the interval of a row that is a sum, whose noise has the standard deviation sd. It reaches to the middle between
+// two values of the noise.
+func (f *figurer) half(d decoded, sd float64) float64 {
+	wide := half95 * sd
+	if _, laplace := f.rel.Series.Calls[0].(privacy.DiscreteLaplace); laplace {
+		key := d.estimate.Key()
+		if f.halves[key] == 0 {
+			f.halves[key] = d.estimate.Half(95)
+		}
+		wide = f.halves[key] * sd / d.times
+	}
+	return wide + math.Abs(f.unit)*d.estimate.Step()/2
+}
+
 // add makes the rows of one published row.
 func (f *figurer) add(ctx context.Context, d decoded) error {
 	if f.unit == 0 {
@@ -203,12 +218,13 @@ func (f *figurer) add(ctx context.Context, d decoded) error {
 		}
 		return f.put(d.stretch, result)
 	}
-	base, noise := estimateOf(f.blank, "estimate"), math.Abs(f.unit*d.times*f.rel.Series.Calls[0].Sigma)
+	base, noise := estimateOf(f.blank, "estimate"), math.Abs(f.unit)*d.times*plan.DeviationOf(f.rel.Series.Calls[0])
+	half := f.half(d, noise)
 	var value, sd, low, high []float64
 	for i, x := range d.sums[0] {
 		v := base[i]*float64(periodsOf(d.stretch)) + f.unit*x
 		value, sd = append(value, v), append(sd, noise)
-		low, high = append(low, v-half95*noise), append(high, v+half95*noise)
+		low, high = append(low, v-half), append(high, v+half)
 	}
 	return f.row(d.stretch, f.blank, value, sd, low, high, nil)
 }

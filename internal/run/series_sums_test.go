@@ -26,7 +26,7 @@ func (c counting) Scan(ctx context.Context, o table.ScanOptions, visit func(tabl
 // A slice is added up and identified in one scan, and the digest is the one that the ledger compares. A row that fits no
 // domain is no error yet, and does not keep the slice from being identified.
 func TestSliceIsReadOnce(t *testing.T) {
-	y := newYearly(t, 1)
+	y := newYearly(t, 1, "rho")
 	sums := map[string]*SliceSums{}
 	for name, group := range map[string]string{"good": "a", "bad": "z"} {
 		text := "u,x,g,m\nu1,1,a,2026-01\nu2,2,b,2026-01\nu1,1,a,2026-02\nu3,0," + group + ",2026-01\n"

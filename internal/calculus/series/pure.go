@@ -3,6 +3,8 @@ package series
 import (
 	"math"
 	"math/big"
+	"slices"
+	"strings"
 )
 
 // Pure returns the whole number c for which the whole series costs ε = Δ·c/b.
@@ -118,6 +120,18 @@ func (e Estimate) Half(level float64) float64 {
 		}
 	}
 	return size * high
+}
+
+// Key is the same for figures whose noise has the same law.
+func (e Estimate) Key() string {
+	var sizes []string
+	for _, f := range e.Factors {
+		if f.Sign() != 0 {
+			sizes = append(sizes, new(big.Int).Abs(f).String())
+		}
+	}
+	slices.Sort(sizes)
+	return strings.Join(sizes, " ") + " / " + e.Over.String()
 }
 
 // Step returns how far apart two values of the figure's noise are, where that of runs is whole.

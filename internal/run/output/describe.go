@@ -37,7 +37,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	r.Publication = (*report.Publication)(j.Publication)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if step := p.Step(); step != nil {
-		r.Dataset.Periods = &report.Periods{Count: len(step.Periods), AtMost: step.AtMost(), Apart: step.Apart(), Held: string(step.Held()), Rho: ledger.Up(step.Most()), Life: ledger.Up(step.Life())}
+		r.Dataset.Periods = &report.Periods{Count: len(step.Periods), AtMost: step.AtMost(), Apart: step.Apart(), Held: string(step.Held()), Cost: ledger.Up(step.Most()), Life: ledger.Up(step.Life()), Pure: step.Pure()}
 	}
 	if c := j.Dataset.Collected; c != nil {
 		facts := p.Collection().Facts()
@@ -251,7 +251,9 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 		entry.Limits = nil
 	}
 	for _, e := range r.Expected() {
-		entry.Expected = append(entry.Expected, likely(j, d.Design, r, e, expectedError(j, d.Design, e)))
+		likely := likely(j, d.Design, r, e.ExpectedError, expectedError(j, d.Design, e.ExpectedError))
+		likely.Beside = e.Beside
+		entry.Expected = append(entry.Expected, likely)
 	}
 	rate := 0.0
 	if s := plan.Sampling(d.Design); s != nil {
@@ -261,6 +263,9 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 	}
 	entry.Verdict, entry.NoiseRatio = compared(r, rate, entry.Expected)
 	for i, e := range entry.Expected {
+		if r.Series != nil {
+			e.Sampling = nil // a series draws no sample
+		}
 		entry.Expected[i] = overBounds(r, e)
 	}
 	for _, f := range fields(r.Output()) {
