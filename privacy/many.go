@@ -50,7 +50,7 @@ func ofMany(e Event, rel Relation, m int64, draw func(Event) (Event, error)) (Ev
 	case Pure:
 		return Pure{amplify.GroupEpsilon(float64(m), e.Eps)}, nil
 	case BoundedRange:
-		return Pure{amplify.GroupEpsilon(float64(m), e.Eps)}, nil
+		return BoundedRange{Eps: amplify.GroupEpsilon(float64(m), e.Eps), Parts: e.Parts, Come: amplify.GroupEpsilon(float64(m), e.Come)}, nil
 	case Poisson, WithoutReplacement:
 		return draw(e)
 	}

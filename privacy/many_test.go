@@ -100,6 +100,25 @@ func TestSeveralUnitsAreEnumerated(t *testing.T) {
 	if !caught["root"] || !caught["point"] {
 		t.Errorf("a twin was not caught: %v", caught)
 	}
+	chosen := func(scores ...float64) (out []float64) { // with weights e^{score/2}
+		total := 0.0
+		for _, x := range scores {
+			total += math.Exp(x / 2)
+		}
+		for _, x := range scores {
+			out = append(out, math.Exp(x/2)/total)
+		}
+		return out
+	}
+	selected, err := OfSteps(BoundedRange{Eps: 1}, ReplaceOne, 3) // a score moves by up to 1 in either direction
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, eps := range []float64{.2, 1, 2} {
+		if claimed, truth := must(DeltaAt(selected, ReplaceOne, eps)).Delta, hockey(chosen(0, 0, 0), chosen(3, -3, 0), eps); claimed < truth-1e-9 {
+			t.Errorf("a selection, three steps, ε %g: δ %g claimed, %g true", eps, claimed, truth)
+		}
+	}
 	if _, err := OfSteps(Compose{[]Event{laplace, Poisson{.3, laplace}}}, AddRemove, 2); err == nil {
 		t.Error("a unit of a sample that goes and comes again is taken for a group")
 	}

@@ -261,6 +261,15 @@ func (k *checker) levels() {
 			k.wrong(lang.Key("dataset.unit.groups", g.Name), "leave it out", "must be at least 2: one unit is no group")
 		}
 	}
+	for _, key := range []string{"members", "groups"} {
+		if !k.j.Has("dataset.unit." + key) {
+			continue
+		}
+		shared := slices.ContainsFunc(k.j.Samples, func(s Sample) bool { return s.Keep || s.Method == Kept || s.Method == Rotation })
+		if d.Collected != nil || len(k.j.Series) > 0 || shared {
+			k.wrong("dataset.unit."+key, "leave it out", "has no price here: jobs with series, dataset.collected, kept samples or waves of a panel pay a part of what several jobs cost together")
+		}
+	}
 	m := d.Key.Members
 	if m == nil {
 		return
