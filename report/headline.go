@@ -171,8 +171,8 @@ func (r *result) verdict(report *Report, id int) verdictView {
 	}
 	flags := r.columns["flag"].Text
 	blank, reason := 0, ""
-	for _, f := range flags {
-		if f != "" {
+	for i, f := range flags {
+		if f != "" && r.oneEnd(i) == "" {
 			blank, reason = blank+1, f
 		}
 	}

@@ -293,6 +293,9 @@ func (r *result) bars() ([]bar, legend) {
 		if i < len(flags) {
 			b.flag = flags[i]
 		}
+		if end := r.oneEnd(i); end != "" {
+			b.flag = end
+		}
 		if i < len(sds) && sds[i] > 0 {
 			b.sd = sds[i]
 		}
@@ -343,6 +346,18 @@ func (r *result) bars() ([]bar, legend) {
 		l.both = r.w.t("result.both_worst")
 	}
 	return out, l
+}
+
+// oneEnd returns what the interval of row i says if it has one end, "" where it has two or none.
+func (r *result) oneEnd(i int) string {
+	low, high := r.columns["interval_low"].numbers(), r.columns["interval_high"].numbers()
+	if i >= len(low) || i >= len(high) || math.IsNaN(low[i]) == math.IsNaN(high[i]) {
+		return ""
+	}
+	if math.IsNaN(high[i]) {
+		return r.w.t("result.at_least", rounded(low[i], math.Abs(low[i])/50))
+	}
+	return r.w.t("result.at_most", rounded(high[i], math.Abs(high[i])/50))
 }
 
 // unbounded is the width of an interval that says nothing: it has no end that could be drawn.

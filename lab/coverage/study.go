@@ -310,6 +310,13 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 					figures[r.Job.Name] = append(figures[r.Job.Name], &figure{release: p.release(r.Job.Name), row: i})
 				}
 				f := figures[r.Job.Name][i]
+				if math.IsNaN(high[i]) != math.IsNaN(low[i]) { // one end
+					if math.IsNaN(low[i]) {
+						low[i] = math.Inf(-1)
+					} else {
+						high[i] = math.Inf(1)
+					}
+				}
 				if math.IsNaN(value[i] - v) { // blank, or a cell in which nobody knows the truth
 					f.blanks++
 					continue

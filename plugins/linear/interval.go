@@ -352,21 +352,32 @@ func (iv *Interval) Share(estimate float64, at func(share float64) (float64, flo
 
 // Quotient is the interval for the quotient x/y of two sums, which cannot lie below low or above
 // high. Sums are those of x, of y, and of (x − y)², (x − y)y and y²; sds are the standard
-// deviations of the noise in each. Missing ones are 0.
+// deviations of the noise in each. Missing ones are 0. Where y may be 0 as far as its noise shows there
+// is no estimate, NaN: the interval then has one end at most, which is found where low or high is 0.
 func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, n Noise) (float64, float64) {
 	rows := 0.0
 	if sums[4] > 0 {
 		rows = math.Max(2, sums[1]*sums[1]/sums[4]) // the effective number of rows
 	}
-	const far = 1e9
-	a, b := iv.solve(estimate, math.Max(low, -far), math.Min(high, far), 1, n, rows, func(r float64) (float64, spread) {
+	at := func(r float64) (float64, spread) {
 		s := r - 1 // x − r·y = (x − y) − s·y
 		return sums[0] - r*sums[1], spread{
 			draw:   iv.Square * (sums[2] - 2*s*sums[3] + s*s*sums[4]),
 			unsure: iv.Square * math.Sqrt(sds[2]*sds[2]+4*s*s*sds[3]*sds[3]+s*s*s*s*sds[4]*sds[4]),
 			noise:  math.Hypot(sds[0], r*sds[1]),
 		}
-	})
+	}
+	const far = 1e9
+	if math.IsNaN(estimate) {
+		switch nearest := func(side float64) float64 { return iv.nearest(side, far, n, rows, at) }; {
+		case low == 0 && high > far:
+			return nearest(1), high
+		case high == 0 && low < -far:
+			return low, nearest(-1)
+		}
+		return low, high
+	}
+	a, b := iv.solve(estimate, math.Max(low, -far), math.Min(high, far), 1, n, rows, at)
 	if a <= -far && low < -far {
 		a = low
 	}
@@ -374,4 +385,32 @@ func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, 
 		b = high
 	}
 	return a, b
+}
+
+// nearest is the end next to 0 of all values on one side of 0 for which an equation holds within its
+// error, as far as they reach beyond far: 0 where none is left out, or where they do not reach that far.
+func (iv *Interval) nearest(side, far float64, n Noise, rows float64, at func(float64) (float64, spread)) float64 {
+	inside := func(x float64) bool {
+		u, s := at(side * x)
+		return math.Abs(u) <= iv.half(s, n, rows)
+	}
+	if inside(0) || !inside(far) {
+		return 0
+	}
+	outer := 0.0
+	for inner := far * 0x1p-80; inner <= far; inner *= 2 {
+		if !inside(inner) {
+			outer = inner
+			continue
+		}
+		for range 40 {
+			if mid := outer + (inner-outer)/2; inside(mid) {
+				inner = mid
+			} else {
+				outer = mid
+			}
+		}
+		break
+	}
+	return side * outer
 }

@@ -54,6 +54,14 @@ const (
 	NearZero = "denominator near zero"
 )
 
+// OneSided is the flag field of a statistic whose interval may have one end.
+func OneSided(reason string) sdk.Field {
+	f := Flag(reason)
+	f.Texts = append(f.Texts, sdk.AtLeast, sdk.AtMost)
+	f.Doc = "says why a value is blank: the number by which it would be divided is within its noise of zero, or the interval holds everything that is possible. Where the interval has one end, the other is blank, and flag names the one that there is"
+	return f
+}
+
 // Flag is the field that says why a row has no value. Results fills it: with the reason where the
 // estimate is NaN, else with "".
 func Flag(reason string) sdk.Field {
@@ -85,7 +93,10 @@ func Names(fields []sdk.Field) []string {
 // is a blank value.
 func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
 	out := make([]sdk.ResultColumn, len(fields))
-	estimate := slices.IndexFunc(fields, func(f sdk.Field) bool { return f.Name == EstimateField })
+	place := func(name string) int {
+		return slices.IndexFunc(fields, func(f sdk.Field) bool { return f.Name == name })
+	}
+	estimate, low, high := place(EstimateField), place(LowField), place(HighField)
 	for j, f := range fields {
 		out[j].Name = f.Name
 	}
@@ -98,7 +109,12 @@ func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
 				continue
 			}
 			flag := ""
-			if math.IsNaN(row[estimate]) {
+			switch ends := len(f.Texts) > 2 && low >= 0; {
+			case ends && !math.IsNaN(row[low]) && math.IsNaN(row[high]):
+				flag = sdk.AtLeast
+			case ends && math.IsNaN(row[low]) && !math.IsNaN(row[high]):
+				flag = sdk.AtMost
+			case math.IsNaN(row[estimate]):
 				flag = f.Texts[1]
 			}
 			out[j].String = append(out[j].String, flag)

@@ -46,7 +46,7 @@ func output(p params) []sdk.Field {
 	}
 	sums[0].Of, sums[1].Of = above, below
 	quotient := linear.Of(p.Interval.With(linear.Fields("the ratio of the sums", 0)), above, below)
-	return append(slices.Insert(quotient, 2, sums...), linear.Flag(linear.NearZero))
+	return append(slices.Insert(quotient, 2, sums...), linear.OneSided(linear.NearZero))
 }
 
 // quotient is a ratio of two sums.
@@ -166,26 +166,39 @@ func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
 	}}
 }
 
-// estimate divides, unless the noise hides the sum below the line. Where the denominator is positive in
-// every row, the ratio is held to what rows allow.
+// estimate divides, unless the noise hides the sum below the line: then at most one end of the interval
+// is left. The ratio is held to what rows allow.
 func (q *quotient) estimate(sums []int64, n linear.Noise) linear.Estimate {
 	low, high := q.bounds()
 	above, below := q.lattices[0].Step*float64(sums[0]), q.lattices[1].Step*float64(sums[1])
 	sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
 	e := linear.Estimate{Above: above, Below: below}
-	if n.Hides(below, sdBelow) {
-		return e.Blank()
+	hidden := n.Hides(below, sdBelow)
+	if e.Value = math.Min(math.Max(above/below, low), high); hidden {
+		e = e.Blank()
+	} else {
+		e.SD = math.Min(math.Hypot(sdAbove, e.Value*sdBelow)/below, high-low) // the first-order error of a quotient
 	}
-	e.Value = math.Min(math.Max(above/below, low), high)
-	e.SD = math.Min(math.Hypot(sdAbove, e.Value*sdBelow)/below, high-low) // the first-order error of a quotient
 	if q.interval != nil {
 		e.Low, e.High = q.intervalOf(sums, n, e.Value)
-		if e.Low <= low && e.High >= high { // everything is possible
+		noLow, noHigh := e.Low <= -endless, e.High >= endless
+		switch all := (noLow || e.Low <= low) && (noHigh || e.High >= high); {
+		case all, hidden && !noLow && !noHigh: // everything is possible, or it has two ends at a level below 95
 			return e.Blank()
+		case noLow:
+			e.Low = math.NaN()
+		case noHigh:
+			e.High = math.NaN()
 		}
+	}
+	if hidden {
+		return e
 	}
 	return e.Along(sdAbove, -e.Value*sdBelow)
 }
+
+// endless is from where on a ratio is no end of an interval.
+const endless = math.MaxFloat64 / 8
 
 // intervalOf is the interval for the ratio in a cell.
 func (q *quotient) intervalOf(s []int64, n linear.Noise, r float64) (float64, float64) {
@@ -202,8 +215,13 @@ func (q *quotient) intervalOf(s []int64, n linear.Noise, r float64) (float64, fl
 // bounds are the ends of the range of the ratio.
 func (q *quotient) bounds() (low, high float64) {
 	a, b := q.columns[0], q.columns[1]
-	if b.Lower <= 0 {
-		return -math.MaxFloat64 / 4, math.MaxFloat64 / 4
+	if b.Lower <= 0 { // the sum below the line is at least 0, so the sum above it says on which side of 0 the ratio lies
+		if low, high = -math.MaxFloat64/4, math.MaxFloat64/4; a.Lower >= 0 {
+			low = 0
+		} else if a.Upper <= 0 {
+			high = 0
+		}
+		return low, high
 	}
 	return math.Min(a.Lower/b.Lower, a.Lower/b.Upper), math.Max(a.Upper/b.Lower, a.Upper/b.Upper)
 }

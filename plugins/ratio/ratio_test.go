@@ -1,13 +1,17 @@
 package ratio
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/linear/lineartest"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 func number(name string, lower, upper float64, missing sdk.Missing) sdk.Column {
@@ -77,5 +81,74 @@ func TestRefusals(t *testing.T) {
 		if _, err := (Mechanism{}).Plan(lineartest.Request(params, 0, y, x)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", params, err, want)
 		}
+	}
+}
+
+// drawn adds the noise that a host would.
+type drawn struct {
+	sdk.Host
+	src *noise.Source
+}
+
+func (d drawn) AddLaplace(_ context.Context, ev privacy.DiscreteLaplace, v []int64) ([]int64, error) {
+	return v, noise.AddDiscreteLaplace(d.src, v, ev.Scale)
+}
+
+// Where the sum below the line is about as large as its noise, many intervals have one end or none, and still the ones that are
+// shown, taken as at least their low end where the high one is blank, hold the ratio in 95 of 100 runs over all: a run whose
+// interval holds everything counts as one that holds it. Fewer than 1,845 of 2,000 would have a probability below 1e-6 for a
+// rate of 0.95 (Chernoff). The low ends say something: a third of the intervals have one. The twin takes a blank high end for
+// the low one's mirror image about the estimate, and is refuted.
+func TestIntervalsWithOneEnd(t *testing.T) {
+	src, err := noise.NewSource()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const runs = 2000
+	y, x := number("y", 0, 10, sdk.MissingDrop), number("x", 0, 10, sdk.MissingDrop)
+	tab := sdktest.Table{Rows: 40, Columns: map[string]sdk.Values{"y": {Float64: make([]float64, 40)}, "x": {Float64: make([]float64, 40)}}}
+	above, below := 0.0, 0.0
+	for i := range 40 {
+		a, b := float64(5+i%5), float64(i%10/9)*12.5 // many pay, few times
+		tab.Columns["y"].Float64[i], tab.Columns["x"].Float64[i] = a, math.Min(b, 10)
+		above, below = above+a, below+math.Min(b, 10)
+	}
+	req := lineartest.Request(`{"numerator":"y","denominator":"x","interval":{"level":95}}`, 0, y, x)
+	held, oneEnd, mirrored, shown := 0, 0, 0, 0
+	for range runs {
+		out, err := sdktest.Run(Mechanism{}, req, tab, drawn{src: src})
+		if err != nil {
+			t.Fatal(err)
+		}
+		low, high, flag := lineartest.Get(out, linear.LowField)[0], lineartest.Get(out, linear.HighField)[0], ""
+		for _, c := range out.Result.Columns {
+			if c.Name == sdk.FlagField {
+				flag = c.String[0]
+			}
+		}
+		switch {
+		case flag == linear.NearZero:
+			held++
+			continue
+		case flag == sdk.AtLeast:
+			if oneEnd++; !math.IsNaN(high) || math.IsNaN(low) {
+				t.Fatal("the flag names an end that is not there")
+			}
+			high = math.Inf(1)
+		}
+		shown++
+		if low <= above/below && above/below <= high {
+			held++
+		}
+		if low <= above/below && above/below <= 2*low {
+			mirrored++
+		}
+	}
+	t.Logf("%d of %d hold it, %d have one end, %d none; the twin holds it %d times of %d", held, runs, oneEnd, runs-shown, mirrored, shown)
+	if held < 1845 || oneEnd < runs/3 {
+		t.Errorf("%d of %d hold the ratio; %d have one end", held, runs, oneEnd)
+	}
+	if mirrored > shown*9/10 {
+		t.Errorf("the twin holds the ratio in %d of %d", mirrored, shown)
 	}
 }

@@ -387,6 +387,12 @@ type Result struct {
 // none is.
 const FlagField = "flag"
 
+// The flags of a row whose interval has one end, so that the other one is blank.
+const (
+	AtLeast = "at least interval_low"
+	AtMost  = "at most interval_high"
+)
+
 // Verdict returns what the result says of itself, or "".
 func (r Result) Verdict() string {
 	kinds, names := r.strings("kind"), r.strings("name")
@@ -394,10 +400,13 @@ func (r Result) Verdict() string {
 		return names[at]
 	}
 	flags := r.strings(FlagField)
-	blank := slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return f == "" })
+	one := slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return f != AtLeast && f != AtMost })
+	blank := slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return f == "" || f == AtLeast || f == AtMost })
 	switch {
-	case len(blank) == 0:
+	case len(blank) == 0 && len(one) == 0:
 		return ""
+	case len(blank) == 0:
+		return fmt.Sprintf("%d of %d intervals have one end: %s", len(one), len(flags), one[0])
 	case len(blank) == len(flags):
 		return "of no use: " + blank[0]
 	}
