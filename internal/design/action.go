@@ -62,6 +62,7 @@ var acts = map[string]struct {
 	"rows":   {0, rows},
 	"kind":   {1, kind},
 	"by":     {2, by},
+	"day":    {2, day},
 }
 
 func one(path []string, value string) ([]Change, error) {

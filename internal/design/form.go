@@ -308,7 +308,7 @@ func (m *maker) tables(out *form, f found) {
 		}
 		where := m.control("text", "text", "where", "releases", nth, "where")
 		where.Hints = "names"
-		t.What = append(t.What, where)
+		t.What = append(append(t.What, where), m.period(nth)...)
 		if samples := keys(find(m.root, "samples")); len(samples) > 0 {
 			from := m.control("choice", "text", "from", "releases", nth, "from")
 			options := m.options("from", "")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -35,7 +36,7 @@ func builtins() (names []string) {
 
 // options are those of every verb of the pipeline.
 func (s *Session) options() pipeline.Options {
-	o := pipeline.Options{Self: s.Self, Version: s.Version, SoleParent: true}
+	o := pipeline.Options{Self: s.Self, Version: s.Version} // several plans at once: none is the sole parent
 	for _, name := range builtins() {
 		o.Builtins = append(o.Builtins, described()[name])
 	}
@@ -75,7 +76,7 @@ func (s *Session) look(ctx context.Context, text string) found {
 	var f found
 	j, err := s.read(text)
 	if f.job = j; err == nil {
-		err = pipeline.Check(ctx, j, s.options())
+		err = run.CheckLookups(j) // and all else that check finds, Plan finds, too
 	}
 	if err != nil {
 		f.problems = problemsOf(err)

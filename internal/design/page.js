@@ -179,7 +179,7 @@ function refresh() {
   again = setTimeout(() => {
     for (const button of document.querySelectorAll("button[data-part]:enabled")) {
       const { of } = byId(button.dataset.into).dataset;
-      if (of !== undefined && of !== area.value) fill(button);
+      if (of !== area.value && (of !== undefined || button.dataset.auto !== undefined)) fill(button);
     }
   }, 700);
 }

@@ -299,7 +299,11 @@ func (s *Session) save(_ context.Context, w *words, q question) (reply, error) {
 	case len(q.Text) > job.MaxBytes:
 		return reply{Failed: true, Message: w.T("save.failed", name)}, nil
 	}
-	if err := whole.WriteFile(s.Path, []byte(q.Text), 0o644); err != nil {
+	path := s.Path
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a link stays one
+	}
+	if err := whole.WriteFile(path, []byte(q.Text), 0o644); err != nil {
 		return reply{Failed: true, Message: w.T("save.failed", name)}, nil
 	}
 	return reply{Seen: sum([]byte(q.Text)), Message: w.T("saved", name)}, nil
