@@ -64,7 +64,7 @@ func parse(req sdk.PlanRequest) (*shape, error) {
 	}
 	s.units = s.cells.Units(pub, s.values()...)
 	if s.Sum == "" && s.cells.N > 1 && pub.Design.Kind == "stratified" && !s.units.Leaves {
-		s.units.Leaves = true // the counts of strata are public; jobs that ask for them have noise as if a record could vanish
+		s.units.Switches = true // the counts of strata are public; jobs that ask for them keep their noise
 	}
 	return s, s.secret(pub)
 }
