@@ -35,17 +35,24 @@ func (m Table) use(account int64) columnUse {
 }
 
 // stays refuses a table that was private and is to be public, or the other way round, whatever
-// the data sets are called.
+// the data sets are called. It refuses one that is to be both, too.
 //
 // # Contract
 //
-// Of all sealed releases of a ledger, none takes a table for public that another one takes for
-// private, as far as their marks tell. A promise about its rows that one release makes holds
+// Of all sealed releases of a ledger, none takes a table for public that it, or another one, takes
+// for private, as far as their marks tell. A promise about its rows that one release makes holds
 // beside the other (P32). Proof: tables.proof.md.
 func (t *tx) stays(tables []Table) error { // P32
 	var marks []Column
+	private := map[string]bool{}
 	for _, m := range tables {
 		marks = append(marks, Column{Name: m.Mark})
+		private[m.Mark] = private[m.Mark] || !m.Public
+	}
+	for _, m := range tables {
+		if m.Public && private[m.Mark] {
+			return refuse(CodeSame, "%s is a private table of this job, and whoever is in a lookup is not protected: take columns from it with join, as a table of the data set", m.Name)
+		}
 	}
 	used, err := t.columns(marks)
 	if err != nil {

@@ -41,6 +41,10 @@ func TestTablesStayPrivate(t *testing.T) {
 			t.Errorf("private again: %v", err)
 		}
 
+		if _, err := l.Debit(background, ask("both", Table{Name: "lookup q", Mark: l.TableMark("bytes 2"), Public: true}, Table{Name: "persons", Mark: l.TableMark("bytes 2")})); codeOf(err) != CodeSame || !strings.Contains(err.Error(), "lookup q is a private table of this job") {
+			t.Errorf("a table that is private and a lookup: %v", err)
+		}
+
 		zones := l.TableMark("bytes 1")
 		if err := sealed(debit(t, l, ask("zones", Table{Name: "zones", Mark: zones, Public: true}))); err != nil {
 			t.Fatal(err)

@@ -51,6 +51,9 @@ func (k *checker) weightsOfTables() {
 	}
 }
 
+// Path is the path in the job of a key of the table that the job is seen from.
+func (j *Job) Path(path string) string { return j.inTable(j.Dataset.Table, path) }
+
 // inTable is the path in the job of a key that a table has under that path as if it were the only one.
 func (j *Job) inTable(table, path string) string {
 	if t, ok := j.Dataset.TableOf(table); ok {

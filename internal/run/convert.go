@@ -16,7 +16,7 @@ func (p *Preparer) AsFloats(v table.Values, rows int) ([]float64, error) {
 	case v.Float64 != nil:
 		return v.Float64[:rows], nil
 	case v.Int64 == nil && rows > 0:
-		return nil, errType(p.Column.Name) // text does not become a number
+		return nil, errType(p.at) // text does not become a number
 	}
 	divisor := v.Divisor()
 	x := p.floats(rows)
@@ -79,7 +79,7 @@ func (p *Preparer) category(v table.Values, rows int) error {
 			return c, ok
 		})
 	case rows > 0:
-		err = errType(p.Column.Name)
+		err = errType(p.at)
 	}
 	p.out = sdk.Values{Codes: codes}
 	return err
@@ -119,9 +119,9 @@ func (p *Preparer) each(codes []int32, v table.Values, code func(i int) (int32, 
 		}
 		if c == refused {
 			if null {
-				return errMissing(p.Column.Name)
+				return errMissing(p.at)
 			}
-			return errOutside(p.Column.Name)
+			return errOutside(p.at)
 		}
 		codes[i] = c
 	}

@@ -10,23 +10,23 @@ import (
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// Failures after the first row: fixed texts, and the name of a column, which stands in
+// Failures after the first row: fixed texts, and the key of a column, which stands in
 // the job. Nothing of the data (P20). They go to the terminal and the private ledger.
 
-func errMissing(column string) *failure.Failure {
-	return dataFailure("DATA_MISSING", column, "is declared without missing values and holds one; say missing: drop or missing: {impute: VALUE}")
+func errMissing(at string) *failure.Failure {
+	return dataFailure("DATA_MISSING", at, "is declared without missing values and holds one; say missing: drop or missing: {impute: VALUE}")
 }
 
-func errOutside(column string) *failure.Failure {
-	return dataFailure("DATA_OUTSIDE", column, "holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}")
+func errOutside(at string) *failure.Failure {
+	return dataFailure("DATA_OUTSIDE", at, "holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}")
 }
 
-func errType(column string) *failure.Failure {
-	return dataFailure("DATA_TYPE", column, "cannot be read as its declared type")
+func errType(at string) *failure.Failure {
+	return dataFailure("DATA_TYPE", at, "cannot be read as its declared type")
 }
 
-func dataFailure(code, column, what string) *failure.Failure {
-	return failure.New(failure.ExitSource, code, "%s: %s"+failure.SpentOnly, job.Key("dataset.columns", column), what)
+func dataFailure(code, at, what string) *failure.Failure {
+	return failure.New(failure.ExitSource, code, "%s: %s"+failure.SpentOnly, at, what)
 }
 
 // Preparer turns a column of the table into what the job declares it to be.
@@ -34,6 +34,7 @@ func dataFailure(code, column, what string) *failure.Failure {
 // column's rules.
 type Preparer struct {
 	Column       job.Column
+	at           string // its key in the job
 	Lower, Upper float64
 	impute       float64
 	unit         float64 // the bound by which the numbers are divided, 0 where they are not
@@ -59,7 +60,7 @@ const (
 
 // NewPreparer makes the preparer of a declared column.
 func NewPreparer(c job.Column) *Preparer {
-	p := &Preparer{Column: c}
+	p := &Preparer{Column: c, at: job.Key("dataset.columns", c.Name)}
 	if c.Type == job.Number && c.Lower == nil { // only folds and expressions read it
 		return p
 	}
@@ -182,7 +183,7 @@ func (p *Preparer) missing(x []float64, valid []byte) error {
 			x[i] = p.Lower // never used, and finite
 			dropped = true
 		default:
-			return errMissing(p.Column.Name)
+			return errMissing(p.at)
 		}
 	}
 	if dropped {

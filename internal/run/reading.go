@@ -13,6 +13,7 @@ import (
 // reading turns the columns that a source delivers into those that a job declares: it
 // looks up, derives and judges conditions, block by block.
 type reading struct {
+	job     *job.Job
 	sources []string // the columns that the source has to deliver
 	wants   []job.Column
 	values  []table.Values // of wants: numbers as they stand, categories as codes of their domain
@@ -29,7 +30,7 @@ type reading struct {
 // newReading settles how columns and conditions are made, from the rows of the table or
 // from the folded rows of units.
 func newReading(j *job.Job, lookups []*rows.Lookup, wants []job.Column, conditions []job.Expression, folded bool) (*reading, error) {
-	r := &reading{codes: map[int]*Preparer{}, wants: wants}
+	r := &reading{job: j, codes: map[int]*Preparer{}, wants: wants}
 	var computed []string
 	for _, c := range wants {
 		if isComputed(&c, folded) {
@@ -54,6 +55,7 @@ func newReading(j *job.Job, lookups []*rows.Lookup, wants []job.Column, conditio
 		r.flags = append(r.flags, known.Type == formula.Bool)
 		if c, _ := j.Dataset.Column(name); c.Type == job.Category && r.codes[at] == nil {
 			r.codes[at] = NewPreparer(forFold(c, folded))
+			r.codes[at].at = j.Path(r.codes[at].at)
 		}
 	}
 	return r, nil
@@ -117,6 +119,7 @@ func (r *reading) preparers(present bool) []*Preparer {
 	out := make([]*Preparer, len(r.wants))
 	for i, c := range r.wants {
 		out[i] = NewPreparer(forFold(c, present))
+		out[i].at = r.job.Path(out[i].at)
 	}
 	return out
 }

@@ -203,7 +203,7 @@ func (o *OpenedTable) shape(j *job.Job, columns []string) (err error) {
 			continue
 		}
 		if ok, why := Suits(declared, c); !ok {
-			wrong = append(wrong, j.Problem(job.Key("dataset.columns", c.Name), "cannot be used as a "+string(declared.Type)+": "+why, ""))
+			wrong = append(wrong, j.Problem(j.Path(job.Key("dataset.columns", c.Name)), "cannot be used as a "+string(declared.Type)+": "+why, ""))
 		}
 	}
 	if len(wrong) > 0 {
@@ -286,7 +286,7 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 	if !j.Has(place) {
 		place = "dataset.columns" // a column of the design, which need not be declared
 	}
-	return failure.New(failure.ExitSource, "SOURCE_NO_SUCH_COLUMN", "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(place), place, strings.Join(wrong, "; "))
+	return failure.New(failure.ExitSource, "SOURCE_NO_SUCH_COLUMN", "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(place), j.Path(place), strings.Join(wrong, "; "))
 }
 
 // SourceCode is the code word of a table's error: SOURCE_NOT_FOUND.

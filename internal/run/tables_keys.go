@@ -16,7 +16,7 @@ import (
 // keyKinds are the kinds of columns that tables are joined by.
 var keyKinds = map[table.Kind]bool{table.String: true, table.Int: true, table.Float: true}
 
-// mostWhole bounds the whole numbers that a float64 tells apart.
+// mostWhole is the first whole number that a float64 does not tell from all others.
 const mostWhole = 1 << 53
 
 // keyOf returns a column of keys in the form in which all tables are compared: texts as they are, byte by byte, and whole
@@ -30,7 +30,7 @@ func keyOf(v table.Values, rows int) table.Values {
 		whole := !v.Null(i)
 		if v.Unsigned {
 			whole, out.Int64[i] = whole && v.Int64[i] >= 0, v.Int64[i]
-		} else if x := v.Float64[i]; x == math.Trunc(x) && math.Abs(x) <= mostWhole {
+		} else if x := v.Float64[i]; x == math.Trunc(x) && math.Abs(x) < mostWhole {
 			out.Int64[i] = int64(x)
 		} else {
 			whole = false

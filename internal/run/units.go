@@ -24,7 +24,7 @@ func findUnits(ctx context.Context, j *job.Job, d *plan.PlannedDraw, from rowSou
 	frame := design.Frame()
 	columns := frame.Columns()
 	units = make([]int32, 0, from.Rows())
-	finder := UnitFinder{Frame: frame, Key: make([]string, len(columns)), Known: map[string]int32{}, Missing: NoUnit, Outside: NoUnit}
+	finder := UnitFinder{job: j, Frame: frame, Key: make([]string, len(columns)), Known: map[string]int32{}, Missing: NoUnit, Outside: NoUnit}
 	if frame.Records() == 0 { // rates by stratum: the column is private, and its rules hold
 		strata, _ := j.Dataset.Column(columns[0])
 		finder.Missing, finder.Outside = ruled(strata.Missing, frame), ruled(strata.Outside, frame)
@@ -84,6 +84,7 @@ type UnitFinder struct {
 	// Missing is the unit of a row without a key, Outside that of a key outside the frame.
 	Missing, Outside int32
 	refused          error // the first rule that was broken: told after the debit (P20)
+	job              *job.Job
 }
 
 // Find is the unit of a row, NoUnit where it lies in none.
@@ -115,7 +116,7 @@ func (f *UnitFinder) Find(columns []table.Values, row int) int32 {
 // settle remembers that a rule was broken.
 func (f *UnitFinder) settle(u int32, broken func(string) *failure.Failure, column int) int32 {
 	if u == refusedUnit && f.refused == nil {
-		f.refused = broken(f.Frame.Columns()[column])
+		f.refused = broken(f.job.Path(job.Key("dataset.columns", f.Frame.Columns()[column])))
 	}
 	return max(u, NoUnit)
 }
