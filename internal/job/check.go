@@ -224,14 +224,10 @@ func (k *checker) slice() {
 func (k *checker) unit() {
 	d := &k.j.Dataset
 	switch {
-	case d.Key.Column != "" && d.UnitName != "":
+	case d.Key.Column != "" && d.Called.Name != "":
 		k.wrong("dataset.unit_name", "leave it out", "repeats unit.name")
-	case d.Key.Column != "" && d.UnitPlural != "":
-		k.wrong("dataset.unit_plural", "say unit.plural", "belongs to unit_name")
 	case d.Key.Column != "":
-		d.UnitName, d.UnitPlural = d.Key.Name, d.Key.Plural
-	case d.UnitPlural != "" && d.UnitName == "":
-		k.wrong("dataset.unit_plural", "add unit_name", "is the plural of a name that is not given")
+		d.Called = d.Key.UnitWords
 	}
 }
 

@@ -184,15 +184,29 @@ func (k *checker) bins(path string, c *Column) {
 	if at < 0 {
 		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is not a column that can be read here", lang.Shown(from.Bins.Column))
 	}
-	from.Bins.Edges, from.Bins.Dates = nil, len(from.Edges) > 0 && from.Edges[0].Day
+	from.Bins = formula.Bins{Column: from.Bins.Column}
 	for i, e := range from.Edges {
+		switch {
+		case e.Open == "-inf" && i == 0:
+			from.Bins.Below = true
+			continue
+		case e.Open == "inf" && i == len(from.Edges)-1:
+			from.Bins.Above = true
+			continue
+		case e.Open != "":
+			k.wrong(lang.Item(lang.Key(path, "edges"), i), "", "only the first edge may be -inf, and only the last one inf")
+			return
+		}
+		if len(from.Bins.Edges) == 0 {
+			from.Bins.Dates = e.Day
+		}
 		from.Bins.Edges = append(from.Bins.Edges, e.At)
 		if e.Day != from.Bins.Dates {
 			k.wrong(lang.Item(lang.Key(path, "edges"), i), "write all edges as numbers, or all as dates", "is of another type than the first edge")
 			return
 		}
 	}
-	if at >= 0 && len(from.Edges) > 0 && !from.Bins.Fit(known[at].Type) {
+	if at >= 0 && len(from.Bins.Edges) > 0 && !from.Bins.Fit(known[at].Type) {
 		hint := ""
 		if known[at].Type == formula.Date || known[at].Type == formula.Timestamp {
 			hint = "write the edges as dates: [2026-01-01, 2026-04-01]"

@@ -57,7 +57,7 @@ func (k *checker) tables() {
 		if t.Key.Missing == "" {
 			t.Key.Missing = NoUnitRefuse
 		}
-		t.Key.Name, t.Key.Plural = d.Key.Name, d.Key.Plural
+		t.Key.UnitWords = d.Key.UnitWords
 		t.places(k.j.pos)
 	}
 	k.names("tables", len(d.Tables), func(i int) (string, string) {

@@ -2,8 +2,12 @@ package job
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
 
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -30,10 +34,8 @@ func datasetKeys() []field[Dataset] {
 			"A public lower bound on the number of units, under add-remove. A sample of fixed size needs it", example("5000")),
 		key("unit", unit(), func(d *Dataset) *Unit { return &d.Key },
 			"The unit of privacy. A mapping names the column in which the units stand, and the report then promises “any one household” and not “any one row”", otherwise(UnitRow), example("{column: household_id, name: household, rows: 1}")),
-		key("unit_name", unitName(), func(d *Dataset) *string { return &d.UnitName },
+		key("unit_name", unitWords(), func(d *Dataset) *UnitWords { return &d.Called },
 			"What the job calls a row. Nothing checks it, so the report still promises “any one row” and says so. Use unit to have it checked", example("school"), out("words of the report")),
-		key("unit_plural", unitName(), func(d *Dataset) *string { return &d.UnitPlural },
-			"The plural of unit_name, where it is not formed with an added s", example("schools"), out("words of the report")),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(d *Dataset) *[]Column { return &d.Columns },
 			"The columns that mechanisms and expressions may use, by name: numbers with bounds, categories with a domain, and others with a type").with(func(d *Dataset) any {
@@ -69,10 +71,8 @@ func unit() kind[Unit] {
 	return wordOr(UnitRow, Unit{}, "column, name and rows", object(
 		key("column", text(), func(u *Unit) *string { return &u.Column },
 			"The column of the table that names the unit of a row. It needs no entry under columns", required(), example("household_id")),
-		key("name", unitName(), func(u *Unit) *string { return &u.Name },
-			"What one unit is, in a word that people use", required(), example("household"), out("words of the report")),
-		key("plural", unitName(), func(u *Unit) *string { return &u.Plural },
-			"The plural of name, where it is not formed with an added s", example("households"), out("words of the report")),
+		key("name", unitWords(), func(u *Unit) *UnitWords { return &u.UnitWords },
+			"What one unit is, in a word that people use, or in a list with its plural: [child, children]", required(), example("household"), out("words of the report")),
 		key("rows", oneRow(), func(u *Unit) *int64 { return &u.Rows },
 			"A unit has one row: the run fails with DATA_UNIT where it has two, or a row has no unit. For several rows say dataset.fold or dataset.cap", example("1")),
 		key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
@@ -105,6 +105,28 @@ func oneRow() kind[int64] {
 // unitName is a word or a few that stand in the middle of a sentence.
 func unitName() kind[string] {
 	return pattern("1 to 40 letters, digits, spaces, - and ’, a letter first and no space last", `^\p{L}([\p{L}0-9 ’'-]{0,38}[\p{L}0-9])?$`)
+}
+
+// unitWords is a word for a unit, or a list of that word and its plural.
+func unitWords() kind[UnitWords] {
+	word := unitName()
+	both := list(word, 2)
+	pair := maps.Clone(both.schema)
+	pair["maxItems"] = 2
+	return kind[UnitWords]{label: word.label + "; or a list of two such words", schema: schema{"anyOf": []schema{word.schema, pair}},
+		read: func(c *cursor, p lang.Place, into *UnitWords) bool {
+			if p.Node.Kind != yaml.SequenceNode {
+				return word.read(c, p, &into.Name)
+			}
+			if n := len(p.Node.Content); n != 2 {
+				return c.Wrong(p, "write [child, children]", "must be a word, or a list of the word and its plural, not a list of %d", n)
+			}
+			var words []string
+			if both.read(c, p, &words) {
+				into.Name, into.Plural = words[0], words[1]
+			}
+			return true
+		}}
 }
 
 func column() kind[Column] {

@@ -56,11 +56,7 @@ func derived() kind[Column] {
 		key("bins", text(), func(c *Column) *string { return &derivedOf(c).Bins.Column },
 			"A column of numbers, dates or timestamps that is cut at the edges", example("age")),
 		key("edges", list(edge(), 1), func(c *Column) *[]Edge { return &derivedOf(c).Edges },
-			"The edges of the bins, ascending: numbers, or dates such as 2026-01-31. A bin holds its lower edge, the last one holds both. A value outside is missing", example("[0, 18, 35, 65, 120]")),
-		key("below", flag(), func(c *Column) *bool { return &derivedOf(c).Bins.Below },
-			"Whether values below the first edge have a bin of their own", otherwise("false")),
-		key("above", flag(), func(c *Column) *bool { return &derivedOf(c).Bins.Above },
-			"Whether values above the last edge have a bin of their own", otherwise("false")),
+			"The edges of the bins, ascending: numbers, or dates such as 2026-01-31. A bin holds its lower edge, and the last of two edges that are said also its upper one. A value outside is missing, or in a bin of its own behind -inf as the first edge or inf as the last one", example("[0, 18, 35, 65, inf]")),
 		key("lower", bound, func(c *Column) **big.Rat { return &c.Lower },
 			"The public lower bound of a number. Smaller values are raised to it", example("0")),
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
@@ -76,16 +72,19 @@ func derived() kind[Column] {
 	)
 }
 
-// edge is a number, as near as a float64 is, or a date.
+// edge is a number, as near as a float64 is, or a date, or the end of an open bin.
 func edge() kind[Edge] {
-	forms := schema{"anyOf": []schema{span{}.schema("number"), {"type": "string", "pattern": rational.Pattern}, {"type": "string", "format": "date"}}}
+	forms := schema{"anyOf": []schema{span{}.schema("number"), {"type": "string", "pattern": rational.Pattern}, {"type": "string", "format": "date"}, {"enum": []string{"-inf", "inf"}}}}
 	return scalar("number or date", forms, func(text string) (Edge, error) {
+		if text == "-inf" || text == "inf" {
+			return Edge{Open: text}, nil
+		}
 		if days, ok := formula.ParseDate(text); ok {
 			return Edge{At: float64(days), Day: true}, nil
 		}
 		r, err := ParseAmount(text)
 		if err != nil {
-			return Edge{}, fmt.Errorf("must be a number, or a date such as 2026-01-31, not %s", lang.Shown(text))
+			return Edge{}, fmt.Errorf("must be a number, a date such as 2026-01-31, -inf or inf, not %s", lang.Shown(text))
 		}
 		x, _ := r.Float64()
 		return Edge{At: x}, nil

@@ -56,10 +56,10 @@ type Dataset struct {
 	// Unit is the unit of privacy as the ledger's account names it. A unit that has one
 	// row is a row: its account is that of the rows, whatever people call it.
 	Unit string
-	// UnitName and UnitPlural are the job's words for a unit, "" where it has none.
-	// The name is a promise only where Key has a column.
-	UnitName, UnitPlural string
-	Key                  Unit
+	// Called holds the job's words for a unit, "" where it has none. They are a promise only
+	// where Key has a column.
+	Called UnitWords
+	Key    Unit
 
 	// Columns are those of the file in the order of the job, then those of lookups, then
 	// those that are derived.
@@ -90,15 +90,18 @@ type Dataset struct {
 
 // Unit says which rows belong to one unit of privacy. Without a column each row is one.
 type Unit struct {
-	Column       string // holds the same value in all rows of a unit
-	Name, Plural string // what people call one
-	Rows         int64  // how many rows a unit has: 1, or 0 where they are folded or capped
-	Missing      NoUnit // what becomes of a row without a unit
+	Column string // holds the same value in all rows of a unit
+	UnitWords
+	Rows    int64  // how many rows a unit has: 1, or 0 where they are folded or capped
+	Missing NoUnit // what becomes of a row without a unit
 	// Members and Groups are whoever else the report says the price for. Groups are several units that belong together,
 	// such as the persons of a household, and how many they are at most.
 	Members *Members
 	Groups  []Named[int64]
 }
+
+// UnitWords are what people call one unit, and several: Plural is "" where Name with an s is.
+type UnitWords struct{ Name, Plural string }
 
 // Members says that each row of a table is a member of its unit, such as a person of a household.
 type Members struct {

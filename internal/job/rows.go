@@ -92,10 +92,11 @@ type Derived struct {
 	After string // as written: "rows" or "fold"
 }
 
-// Edge is an edge of bins: a number, or a day.
+// Edge is an edge of bins: a number, a day, or the open end of the first or of the last bin.
 type Edge struct {
-	At  float64 // days since 1970 for a day
-	Day bool
+	At   float64 // days since 1970 for a day
+	Day  bool
+	Open string `json:",omitempty"` // "-inf", "inf", or "" for an edge that has a place
 }
 
 // Slice says that the table of the job is the rows in which a public column has one

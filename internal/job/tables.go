@@ -62,7 +62,7 @@ func (j *Job) Of(table string) *Job {
 	view, whole := *j, &j.Dataset
 	d := t.Dataset
 	d.ID, d.Relation, d.Size, d.AtLeast, d.Unit = whole.ID, whole.Relation, whole.Size, whole.AtLeast, whole.Unit
-	d.UnitName, d.UnitPlural, d.Frame, d.Population, d.Table = whole.UnitName, whole.UnitPlural, whole.Frame, whole.Population, t.Name
+	d.Called, d.Frame, d.Population, d.Table = whole.Called, whole.Frame, whole.Population, t.Name
 	d.Tables, d.Weights = whole.Tables, whole.Weights
 	view.Dataset, view.pos = d, t.pos
 	return &view

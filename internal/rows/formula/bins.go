@@ -9,7 +9,7 @@ import (
 
 // Bins cut a number into labelled ranges. A range holds its lower edge and not its upper edge; the last range holds both,
 // so that the edges 0, 18, 120 cover the bounds 0 to 120. A value outside the edges is missing, or in a range of its own
-// with Below or Above.
+// with Below or Above, which a job says with the edges -inf and inf.
 type Bins struct {
 	Column       string    // a number, or a date or timestamp
 	Edges        []float64 // of dates: days since 1970
@@ -34,7 +34,7 @@ func (b *Bins) Check() (what, hint string) {
 	}
 	for i, e := range b.Edges {
 		if math.IsNaN(e) || math.IsInf(e, 0) {
-			return "has an edge that is not finite", "below and above open the first and the last range"
+			return "has an edge that is not finite", "write -inf as the first edge or inf as the last one"
 		}
 		if i > 0 && e <= b.Edges[i-1] {
 			return fmt.Sprintf("has the edge %s after %s", b.edge(e), b.edge(b.Edges[i-1])), "write the edges in ascending order, each once"

@@ -440,7 +440,7 @@ func collectedWords(c *job.Collected, f samplers.Facts) string {
 // datasetReport returns the public facts about the table.
 func datasetReport(j *job.Job) report.Dataset {
 	d := &j.Dataset
-	out := report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.UnitName, UnitPlural: d.UnitPlural,
+	out := report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.Called.Name, UnitPlural: d.Called.Plural,
 		UnitColumn: d.Key.Column, Population: d.Size}
 	if id := d.Source.Snapshot; id != 0 {
 		out.Snapshot = strconv.FormatInt(id, 10)

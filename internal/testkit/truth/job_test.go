@@ -235,10 +235,10 @@ func (m *maker) bins(c column) (said, sql string, domain []string) {
 	}
 	edges = slices.Compact(edges)
 	last := len(edges) - 1
-	said = fmt.Sprintf("bins: %s, edges: [%s]", c.name, joined(edges, digits))
+	said = joined(edges, digits)
 	sql = "CASE"
 	if m.chance(0.4) {
-		said += ", below: true"
+		said = "-inf, " + said
 		domain = append(domain, "< "+digits(edges[0]))
 		sql += fmt.Sprintf(" WHEN %s < %s THEN %s", c.name, digits(edges[0]), quoted(domain[0]))
 	}
@@ -252,12 +252,12 @@ func (m *maker) bins(c column) (said, sql string, domain []string) {
 		sql += fmt.Sprintf(" WHEN %s >= %s AND %s %s %s THEN %s", c.name, digits(edges[i]), c.name, op, digits(edges[i+1]), quoted(v))
 	}
 	if m.chance(0.4) {
-		said += ", above: true"
+		said += ", inf"
 		v := "> " + digits(edges[last])
 		domain = append(domain, v)
 		sql += fmt.Sprintf(" WHEN %s > %s THEN %s", c.name, digits(edges[last]), quoted(v))
 	}
-	return said, sql + " END", domain
+	return fmt.Sprintf("bins: %s, edges: [%s]", c.name, said), sql + " END", domain
 }
 
 // fold is how a column of a unit becomes one value.
