@@ -344,7 +344,6 @@ func (k *checker) series() {
 			{r.Suppress != nil, "suppress", "leave it out", "does not go with a series: rows would come and go"},
 			{r.Interval != nil, "interval", "leave it out", "is there already: each row of a series has low and high, at 95 %"},
 			{r.Guarantee.Rho == nil && r.Guarantee.Delta != nil && r.Guarantee.Delta.Sign() > 0 && !k.unread(lang.Key(at, "guarantee")), "guarantee", `say {rho: "0.2"}, for all periods together`, "of a series is a rho, or an epsilon alone: an epsilon with a delta does not add up over periods whose noise is correlated"},
-			{(r.Guarantee.Rho == nil) != (k.j.Releases[0].Guarantee.Rho == nil) && !k.unread(lang.Key(at, "guarantee")), "guarantee", "put it into a job of its own", "must be in rho, or must be an epsilon, as those of the other releases"},
 		} {
 			if no.is {
 				k.wrong(lang.Key(at, no.key), no.hint, "%s", no.why)

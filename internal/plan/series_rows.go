@@ -152,7 +152,7 @@ func (r *PlannedRelease) Expected() (out []ExpectedError) {
 		out = append(out, ExpectedError{ExpectedError: e})
 	}
 	for _, e := range r.Series.errors(louder) {
-		note := fmt.Sprintf("%s: %.4g times that noise; %s", e.Note, e.NoiseSD, e.Beside)
+		note := fmt.Sprintf("%s: %.3g times that noise; %s", e.Note, e.NoiseSD, e.Beside)
 		out = append(out, ExpectedError{ExpectedError: sdk.ExpectedError{Field: "value", Note: note}})
 	}
 	return out
@@ -180,9 +180,9 @@ func (s *PlannedSeries) errors(sd float64) (out []ExpectedError) {
 		if row, err := s.Matrix.Decode(worst); err == nil && s.question.Pure {
 			e.Half95 = sd * row.Half(95)
 		}
-		e.Beside = fmt.Sprintf("at the same price %.4g with independent noise, and %.4g if each row were measured anew", independent, anew)
+		e.Beside = fmt.Sprintf("at the same price %.3g with independent noise, and %.3g if each row were measured anew", independent, anew)
 		if s.Start.Method == series.Alone {
-			e.Beside = fmt.Sprintf("at the same price %.4g if each row were measured anew", anew)
+			e.Beside = fmt.Sprintf("at the same price %.3g if each row were measured anew", anew)
 		}
 		out = append(out, e)
 	}

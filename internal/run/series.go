@@ -45,7 +45,7 @@ func Adds(p *plan.Planned, step int) (out []int) {
 // # Contract
 //
 // For each noise call it returns Σ_s C_ts·x_s, in whole numbers of any size, with one fresh draw of discrete
-// Gaussian noise on each coordinate. x_s are the sums that the mechanism makes of slice s by itself. Nothing else
+// Gaussian or Laplace noise on each coordinate. x_s are the sums that the mechanism makes of slice s by itself. Nothing else
 // that depends on rows leaves it, and the noise is forgotten. Proof: series.proof.md. // P31
 func Measure(p *plan.Planned, step int, sums map[int]*SliceSums) (*Measurement, error) {
 	src, err := noise.NewSource()

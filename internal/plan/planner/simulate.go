@@ -186,6 +186,8 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 	switch {
 	case !ok:
 		return Accuracy{Unknown: "the noise depends on the data, and only built-in mechanisms are simulated"}, nil
+	case u.release.Series != "":
+		return Accuracy{Unknown: "releases in a series are not simulated: plan -v says how large their noise is in each kind of row"}, nil
 	case u.population() == 0:
 		return Accuracy{Unknown: "a simulation needs dataset.size or dataset.at_least"}, nil
 	case u.population() > maxSimulated:
