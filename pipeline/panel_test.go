@@ -119,3 +119,19 @@ func TestWavesOfADrawnPanel(t *testing.T) {
 		t.Error("two panels have the same units")
 	}
 }
+
+// A key that may be written in several ways would be in a wave by chance, or in each: the run ends.
+func TestKeysOfADrawnPanel(t *testing.T) {
+	for _, key := range []string{"2.5", "1e17"} {
+		table := filepath.Join(t.TempDir(), "t.csv")
+		if err := os.WriteFile(table, []byte("id,who\n1,u0\n"+key+",u1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Replace(panelJob, "  columns:\n", "  columns:\n    id: {type: number}\n", 1)
+		path := write(t, text, "JOB", "keys", "TABLE", table, "LEDGER", filepath.Join(t.TempDir(), "l.db"), "PATTERNS", "in: 1", "WAVE", "1", "DOMAIN", "u0, u1")
+		_, err := runWith(t, path, func(o *pipeline.Options) { o.CreateLedger = true })
+		if _, code := exitOf(err); code != "DATA_UNIT" {
+			t.Errorf("a unit %s: %v", key, err)
+		}
+	}
+}

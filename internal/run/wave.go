@@ -12,6 +12,9 @@ import (
 // errAllotment says that the units of a panel cannot be allotted.
 var errAllotment = failure.New(failure.ExitBug, "PANEL", "the units of the panel cannot be allotted to its waves"+failure.SpentOnly)
 
+// errWaveKey says that a unit of a panel has a key that a later wave would not know again.
+var errWaveKey = failure.New(failure.ExitSource, "DATA_UNIT", "a unit of the panel has a key that is no text and no whole number of at most 2^53: a later wave does not know it again; write the keys as texts"+failure.SpentOnly)
+
 // panelKeys refuses a table whose units cannot be known again in a later wave: 7 and "7" are one
 // unit, and a date or a fraction may be written in many ways.
 func panelKeys(p *plan.Planned, o *OpenedTable) error {
@@ -34,7 +37,8 @@ func panelKeys(p *plan.Planned, o *OpenedTable) error {
 // # Contract
 //
 // A row is in the wave exactly if its unit is, by the allotment of the panel and the key of the row
-// alone. Rows without a key are left to the rule of the table. Proof: wave.proof.md.
+// alone. Rows without a key are left to the rule of the table. A key that can be written in several
+// ways ends the run. Proof: wave.proof.md.
 func (r *Runner) settleWave(ctx context.Context) error { // P34
 	panel, ok := r.Plan.Job.Rotates()
 	if !ok || !panel.Drawn {
@@ -50,10 +54,16 @@ func (r *Runner) settleWave(ctx context.Context) error { // P34
 		err := t.rows.Scan(ctx, table.ScanOptions{Columns: []string{key}, Content: t.Content}, func(b table.Batch) error {
 			keys := keyOf(b.Columns[0], b.Rows)
 			for row := range b.Rows {
-				if unit = unit[:0]; !keys.Null(row) {
-					unit = AppendText(unit, &keys, row)
+				in := b.Columns[0].Null(row)
+				switch {
+				case in:
+				case keys.Null(row):
+					return errWaveKey
+				default:
+					unit = AppendText(unit[:0], &keys, row)
+					in = a.Has(unit)
 				}
-				if keys.Null(row) || a.Has(unit) {
+				if in {
 					set.add(b.Block.First + int64(row))
 				}
 			}

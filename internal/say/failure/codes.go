@@ -92,7 +92,7 @@ var All = []Code{
 	{"DATA_OUTSIDE", ExitSource, RetryNo, "a column holds a category outside its domain", "say `outside: drop` or `outside: {impute: VALUE}`; `check --data` finds it first"},
 	{"DATA_TYPE", ExitSource, RetryNo, "a column cannot be read as its declared type", "mend the job or the table; `check --data` finds it first"},
 	{"DATA_UNFIT", ExitSource, RetryNo, "`check --data` found something at which a run would fail, or release nothing of use", "read what it found; mend the job or the table"},
-	{"DATA_UNIT", ExitSource, RetryNo, "a unit has more rows than the job says, or a row has no key", "mend the job or the table; `check --data` finds it first"},
+	{"DATA_UNIT", ExitSource, RetryNo, "a unit has more rows than the job says, or a row has no key, or one that a later wave of a panel would not know", "mend the job or the table; `check --data` finds it first"},
 	{"SAMPLE_CHANGED", ExitSource, RetryNo, "the table is not the one that a kept sample was drawn from", "draw a new sample from the new table"},
 	{"SAMPLE_FRAME_MISMATCH", ExitSource, RetryNo, "the rows do not match the public frame", "mend the frame or the table; `check --data` finds it first"},
 	{"SAMPLE_SIZE_MISMATCH", ExitSource, RetryNo, "the table has another number of rows or units than the job says", "mend `dataset.size`; `check --data` finds it first"},
