@@ -314,7 +314,6 @@ func (k *checker) series() {
 		{d.Several(), "dataset.tables", "name one table", "do not go with a series: nothing is proven of joins inside one"},
 		{d.Collected != nil, "dataset.collected", "leave it out", "does not go with a series: nothing is proven of draws inside one"},
 		{d.Cap != nil, "dataset.cap", "use dataset.fold", "does not go with a series: it would pick the rows of a period anew in each run"},
-		{d.Weights != nil, "dataset.weights", apart, "does not go with a series"},
 		{len(k.j.Samples) > 0, "samples", apart, "do not go with a series: nothing is proven of draws inside one"},
 		{k.j.Budget.Spend != nil, "budget.spend", "give each release a guarantee in rho", "does not go with a series"},
 		{k.j.Engine.Elsewhere(), "engine", "leave it out", "does not go with a series, which is read on one machine"},

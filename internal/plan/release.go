@@ -16,14 +16,15 @@ import (
 // PlannedRelease is a question with an amount, and the plan that the mechanism answered.
 type PlannedRelease struct {
 	Question
-	Share  privacy.Point // of the budget of the sample
-	Plan   sdk.Plan
-	Late   bool          // the mechanism planned once more after rows were read, for groups that were selected
-	target privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
-	cost   float64       // the ε of the plan at the share's δ
-	scaled []string      // the columns that it reads over a bound that is found first
-	found  Bounds
-	Series *PlannedSeries // nil where the release is in none
+	Share    privacy.Point // of the budget of the sample
+	Plan     sdk.Plan
+	Late     bool          // the mechanism planned once more after rows were read, for groups that were selected
+	target   privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
+	cost     float64       // the ε of the plan at the share's δ
+	additive bool          // all its figures are sums, by what the mechanism says of their errors
+	scaled   []string      // the columns that it reads over a bound that is found first
+	found    Bounds
+	Series   *PlannedSeries // nil where the release is in none
 }
 
 // plan asks the mechanism for a plan that costs at most target, and charges it at the δ of
@@ -79,6 +80,7 @@ const mostPlans = 5
 func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
 	j = j.Of(r.Job.Table)
 	one := *r
+	one.additive = r.additive || additive(r.Plan.Errors)
 	if one.scaled = r.Scaled(j); r.Weights != nil {
 		one.Plan.Errors = surveyed(r.Plan.Errors)
 	}

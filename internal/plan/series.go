@@ -98,12 +98,25 @@ func unitsOf(s *job.Series) series.Units {
 	return u
 }
 
+// inSeries is the question of the matrix as one release is charged for it. A plugin is held to its sensitivity run by run:
+// nothing shows that it makes the same sums of the same slice each time. // P31
+func (q *Question) inSeries(s *job.Series) series.Question {
+	out := questionOf(s, inEpsilon(&q.Job))
+	if builtin, _ := q.Mech.Origin(); !builtin {
+		out.Units.Revised = true
+	}
+	return out
+}
+
 // planInSeries has the mechanism plan a release of a series, for one period alone, and finds the noise of all.
 // The first run asks for what the guarantee allows, which is the share where the guarantee is an ε. A later one asks for what
 // the first one asked.
 func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Series, d *DraftDraw, share privacy.Point) (*PlannedRelease, error) {
-	if builtin, _ := q.Mech.Origin(); !builtin || !q.Mech.About().Linear || q.Apart {
-		return nil, fmt.Errorf("%s cannot be in a series: its rows do not add up, or it is a plugin", q.Job.Mechanism)
+	if !q.Mech.About().Linear {
+		return nil, fmt.Errorf("%s cannot be in a series: its rows do not add up, so earlier periods say nothing of later ones", q.Job.Mechanism)
+	}
+	if q.Apart {
+		return nil, fmt.Errorf("%s cannot be in a series with groups: it is run for each group by itself; take a mechanism that says that it groups", q.Job.Mechanism)
 	}
 	one, err := q.gaussian()
 	if err != nil {
@@ -134,7 +147,8 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 			unit += one
 		}
 		// The noise of a run is that of the plan, times what the guarantee needs for the whole matrix.
-		times := unit * float64(found.Charge) / rational.Down(q.amount())
+		as := q.inSeries(spec)
+		times := unit * float64(as.Charge(found.Matrix)) / rational.Down(q.amount())
 		if !pure {
 			times = math.Sqrt(times)
 		}
@@ -209,7 +223,7 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	if err != nil {
 		return nil, err
 	}
-	s := &PlannedSeries{Spec: spec, Start: start, Matrix: m, question: questionOf(spec, inEpsilon(&r.Job)), periods: spec.Periods.All(), capped: j.CapsPeriods(), unit: new(big.Rat)}
+	s := &PlannedSeries{Spec: spec, Start: start, Matrix: m, question: r.inSeries(spec), periods: spec.Periods.All(), capped: j.CapsPeriods(), unit: new(big.Rat)}
 	calls, err := callsOf(r.Plan.Event, s.question.Pure)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Job.Mechanism, err)
@@ -228,6 +242,11 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	}
 	if s.Most().Cmp(r.amount()) > 0 {
 		return nil, fmt.Errorf("the series costs %s %s, more than the release asks for", s.symbol(), ledger.Up(s.Most()))
+	}
+	for _, name := range []string{"estimate", "noise_sd"} {
+		if !slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name && f.Type == sdk.Float64 }) {
+			return nil, fmt.Errorf("%s has no column %s of numbers, which becomes the value or sd of a row over time", r.Job.Mechanism, name)
+		}
 	}
 	if slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == "whole" }) {
 		return nil, fmt.Errorf("whole numbers are made for each period by itself, so those of a quarter would not be the sum of its months: leave finish out")

@@ -89,8 +89,11 @@ func (s *PlannedSeries) Output(own []sdk.Field) []sdk.Field {
 }
 
 // Additive reports whether the estimates of a release are its sums, each times one constant.
-func (r *PlannedRelease) Additive() bool {
-	return len(r.Plan.Errors) > 0 && !slices.ContainsFunc(r.Plan.Errors, func(e sdk.ExpectedError) bool { return e.Linear == nil })
+func (r *PlannedRelease) Additive() bool { return r.additive || additive(r.Plan.Errors) }
+
+// additive reports whether all figures of a mechanism are its sums, by what it says of their errors.
+func additive(errors []sdk.ExpectedError) bool {
+	return len(errors) > 0 && !slices.ContainsFunc(errors, func(e sdk.ExpectedError) bool { return e.Linear == nil })
 }
 
 // Changing are the parameters with which a mechanism tells the change between two periods: its noise calls come for

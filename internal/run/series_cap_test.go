@@ -1,10 +1,15 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/calculus/series"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
 // However many periods a unit is in, it is told apart no better than the guarantee of a series says that counts units in
@@ -12,24 +17,30 @@ import (
 func TestNoNeighboursBeatTheCapOnPeriods(t *testing.T) {
 	for _, of := range [][2]int{{1, 1}, {2, 1}, {2, 2}} {
 		y := newSeries(t, fmt.Sprintf("periods_of_unit: {at_most: %d, apart: %d}", of[0], of[1]), "rho")
-		base := y.steps(others, nil)
-		nearest := map[string]float64{}
-		for _, l := range lives() {
-			with := y.steps(append(slices.Clone(others), l), nil)
-			for _, rel := range y.plan.Releases() {
-				got, most := y.apart(rel, base, with), float(rel.Series.Most())
-				if got > most*slack || rel.Series.Life().Cmp(rel.Series.Most()) != 0 {
-					t.Errorf("%v, %s: %v costs ρ %g and was charged %g", of, rel.Job.Name, l, got, most)
-				}
-				if in := l.within(); len(in) > of[0] || len(in) > 1 && in[1]-in[0] < of[1] {
-					nearest[rel.Job.Name] = math.Max(nearest[rel.Job.Name], got/most)
-				}
+		y.noUnitBeatsTheCap(of)
+	}
+}
+
+// noUnitBeatsTheCap tries all units, in every set of periods.
+func (y *yearly) noUnitBeatsTheCap(of [2]int) {
+	y.t.Helper()
+	base := y.steps(others, nil)
+	nearest := map[string]float64{}
+	for _, l := range lives() {
+		with := y.steps(append(slices.Clone(others), l), nil)
+		for _, rel := range y.plan.Releases() {
+			got, most := y.apart(rel, base, with), float(rel.Series.Most())
+			if got > most*slack || rel.Series.Life().Cmp(rel.Series.Most()) != 0 {
+				y.t.Errorf("%v, %s: %v costs ρ %g and was charged %g", of, rel.Job.Name, l, got, most)
+			}
+			if in := l.within(); len(in) > of[0] || len(in) > 1 && in[1]-in[0] < of[1] {
+				nearest[rel.Job.Name] = math.Max(nearest[rel.Job.Name], got/most)
 			}
 		}
-		for name, share := range nearest {
-			if share < 0.85 && name != "m" || share < 0.5 {
-				t.Errorf("%v, %s: no unit that is in more periods costs more than %g of what it was charged", of, name, share)
-			}
+	}
+	for name, share := range nearest {
+		if share < 0.85 && name != "m" || share < 0.5 {
+			y.t.Errorf("%v, %s: no unit that is in more periods costs more than %g of what it was charged", of, name, share)
 		}
 	}
 }
@@ -80,6 +91,50 @@ func TestBrokenCapsOnPeriodsAreCaught(t *testing.T) {
 		}
 		if worst <= most*slack {
 			t.Errorf("%s: a cap that is redrawn is not caught: %g of %g", rel.Job.Name, worst, most)
+		}
+	}
+}
+
+// Weights are private values of rows: what a series charges covers each weight with each value.
+func TestNoNeighboursBeatAWeightedSeries(t *testing.T) {
+	y := planSeries(t, "periods_of_unit: {at_most: 2}", "rho", builtins(builtin.Mechanisms()),
+		"fold: {", "weights: {column: w, at_most: 3}\n  fold: {w: max, ", "columns:\n", "columns:\n    w: {type: number}\n")
+	for _, rel := range y.plan.Releases() {
+		if rel.Weights == nil {
+			t.Fatalf("%s has no weights", rel.Job.Name)
+		}
+	}
+	y.noUnitBeatsTheCap([2]int{2, 1})
+}
+
+// strangers are the mechanisms of this program as if somebody else had written them.
+type strangers struct{ builtins }
+
+type stranger struct{ plan.Mechanism }
+
+func (stranger) Origin() (builtin bool, sha256 string) { return false, "00" }
+
+func (s strangers) Get(ctx context.Context, name string) (plan.Mechanism, error) {
+	m, err := s.builtins.Get(ctx, name)
+	return stranger{m}, err
+}
+
+// Nothing shows that a plugin makes the same sums of a slice in each run. So it is charged as rows that change are: what
+// TestRevisedRowsMeetBothSigns catches where it is charged less.
+func TestPluginsInSeriesMayChangeTheirSums(t *testing.T) {
+	signs, err := series.NewMatrix([][]int64{{2}, {2, 2}, {-2, 2, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		from plan.Mechanisms
+		want int64
+	}{"built in": {builtins(builtin.Mechanisms()), 20}, "plugin": {strangers{builtin.Mechanisms()}, 36}} {
+		for _, rel := range planSeries(t, "periods_of_unit: {at_most: 2}", "rho", c.from).plan.Releases() {
+			rel.Series.Matrix = signs
+			if got, want := float(rel.Series.Most()), float(rel.Series.One(2))*float64(c.want); math.Abs(got-want) > 1e-9*want {
+				t.Errorf("%s, %s: charged %g, want %g", name, rel.Job.Name, got, want)
+			}
 		}
 	}
 }

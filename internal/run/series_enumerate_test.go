@@ -37,6 +37,11 @@ func newYearly(t *testing.T, atMost int, unit string) *yearly {
 
 // newSeries plans a series that says something of its units, in ρ or in ε.
 func newSeries(t *testing.T, of, unit string) *yearly {
+	return planSeries(t, of, unit, builtins(builtin.Mechanisms()))
+}
+
+// planSeries plans it with some mechanisms, and after changes of the job: texts in turn with what stands in their place.
+func planSeries(t *testing.T, of, unit string, mechanisms plan.Mechanisms, changes ...string) *yearly {
 	y := &yearly{t: t, file: filepath.Join(t.TempDir(), "tiny.csv")}
 	text := fmt.Sprintf(`version: 1
 job: tiny
@@ -68,11 +73,11 @@ output: {dir: out}
 	if unit == "epsilon" { // what adds Gaussian noise alone is in no such series
 		text = regexp.MustCompile("(?m)^.*mechanism: marginals.*\n").ReplaceAllString(text, "")
 	}
-	j, err := job.Parse("job.yaml", []byte(strings.ReplaceAll(text, "UNIT", unit)), job.Options{})
+	j, err := job.Parse("job.yaml", []byte(strings.NewReplacer(append(changes, "UNIT", unit)...).Replace(text)), job.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Make(t.Context(), j, builtins(builtin.Mechanisms()), noPast{})
+	p, err := plan.Make(t.Context(), j, mechanisms, noPast{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +104,11 @@ type measured map[string][][]*big.Int
 // steps makes all steps of a series on a table, without noise.
 func (y *yearly) steps(units []life, broken func(*Slices)) (out []measured) {
 	y.t.Helper()
-	text := "u,x,g,m\n"
+	text := "u,x,g,m,w\n"
 	for u, l := range units {
 		for s, rows := range l {
 			for _, r := range rows {
-				text += fmt.Sprintf("u%d,%d,%c,%s\n", u, r.x, 'a'+r.g, threePeriods[s])
+				text += fmt.Sprintf("u%d,%d,%c,%s,%d\n", u, r.x, 'a'+r.g, threePeriods[s], r.x+2)
 			}
 		}
 	}
