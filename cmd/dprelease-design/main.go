@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -70,6 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return errors.New("no port of this machine could be opened")
 	}
 	fmt.Fprintf(out, "the page for %s is open on this machine alone, at\n\n  %s\n\nopen the address in a browser; Ctrl-C ends the page\n", s.Path, address)
+	server.BaseContext = func(net.Listener) context.Context { return ctx } // what is under way stops with the command
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
@@ -77,7 +79,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	case <-ctx.Done():
 	}
-	stopping, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	stopping, cancel := context.WithTimeout(context.Background(), 4*time.Second)
 	defer cancel()
 	if err := server.Shutdown(stopping); err != nil {
 		_ = server.Close() // what is under way is given up

@@ -26,6 +26,7 @@ type invented struct {
 	*words
 	Units  string
 	Fewer  bool // than the job says, because more would take long
+	Known  bool // whether the values without noise are known
 	Tables []inventedTable
 }
 
@@ -95,7 +96,7 @@ func (s *Session) invent(ctx context.Context, w *words, text, units string) (*in
 	for _, r := range released.Report.Releases {
 		one := inventedTable{Name: r.Name, Sampled: r.From != job.Table}
 		var known map[string]float64
-		if err == nil {
+		if out.Known = err == nil; out.Known {
 			known = valuesOf(truth.Results[r.Name])
 		}
 		one.fill(released.Results[r.Name], known)
@@ -124,18 +125,18 @@ func onInvented(j *job.Job, dir, way string, n int) []Change {
 
 // nearlyExact are the changes that take a job's noise and samples away.
 func nearlyExact(j *job.Job) []Change {
-	limit, rho := "epsilon", j.Budget.Limit.Rho != nil
-	if rho {
+	limit := "epsilon"
+	if j.Budget.Limit.Rho != nil {
 		limit = "rho"
 	}
-	changes := []Change{{Path: []string{"budget", "limit", limit}, Value: "100000000"}, {Path: []string{"budget", "spend"}}, {Path: []string{"budget", "lifetime"}}}
+	changes := []Change{{Path: []string{"budget", "limit", limit}, Value: "1000000"}, {Path: []string{"budget", "spend"}}, {Path: []string{"budget", "lifetime"}}}
 	for i := range j.Releases {
 		at := func(keys ...string) []string { return append([]string{"releases", strconv.Itoa(i)}, keys...) }
 		if j.Releases[i].Measures != "" || j.Releases[i].Bounds != "" {
 			continue // no release that the text names
 		}
 		key := "epsilon"
-		if j.Releases[i].Guarantee.Rho != nil {
+		if j.Releases[i].Guarantee.Rho != nil || j.Budget.Spend != nil && j.Budget.Spend.Rho != nil {
 			key = "rho"
 		}
 		changes = append(changes, Change{Path: at("guarantee", key), Value: exact}, Change{Path: at("from")}, Change{Path: at("interval")}, Change{Path: at("weight")})

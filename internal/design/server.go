@@ -139,8 +139,6 @@ type reply struct {
 	Seen    string     `json:"seen,omitempty"`
 	Message string     `json:"message,omitempty"`
 	Failed  bool       `json:"failed,omitempty"`
-	words   *words     `json:"-"`
-	_       struct{}   `json:"-"`
 }
 
 // lineNote is a problem at its line.

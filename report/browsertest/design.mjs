@@ -84,6 +84,11 @@ try {
   seen.picture = await page.locator("#picture").innerText();
   seen.lines = await page.locator("#picture svg").first().locator("path.thin").count();
   seen.dots = await page.locator("#picture svg").first().locator("circle.dot").count();
+  // A picture that is open follows ε.
+  const picture = () => page.locator("#picture svg").first().innerHTML();
+  const drawn = await picture();
+  await type(box("ε of this table").first(), "0.9");
+  await page.waitForFunction((before) => document.querySelector("#picture svg")?.innerHTML !== before, drawn, { timeout: 60_000 });
   await accessible(page, "filled");
   await shot(page, "design-wide");
 

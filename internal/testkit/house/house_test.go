@@ -87,6 +87,7 @@ var never = []struct {
 	{"ledger", module + "internal/job"}, {"ledger", module + "internal/plan"}, {"ledger", module + "internal/run"}, {"ledger", module + "internal/rows"}, {"ledger", module + "internal/plugin"}, {"ledger", module + "internal/say"}, {"ledger", module + "privacy/expr"}, {"ledger", "gopkg.in/yaml.v3"},
 	{"internal/data/table", module + "privacy"}, {"internal/noise", module + "internal/data/table"},
 	{"internal/job", module + "pipeline"},
+	{"cmd/dprelease", module + "internal/design"}, {"pipeline", module + "internal/design"}, // the core links no page
 }
 
 // floors are the packages that carry a job out, from the ground up. A package reaches
