@@ -2,6 +2,7 @@ package run
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/plan"
@@ -128,5 +129,37 @@ func TestWeightsOfTablesAreCharged(t *testing.T) {
 	p.event, q.event = e, e
 	if d := max(beats(p, q), beats(q, p)); d < 0.01 {
 		t.Errorf("rows that weigh more than was charged are not caught: %g", d)
+	}
+}
+
+// Where no neighbour changes the group of a person, a release by that group is charged once (P11, P27), and the same column
+// taken by visits is charged as any other. A neighbour that changes it is told apart.
+func TestKeptColumnsOfTablesAreCharged(t *testing.T) {
+	byTotal := strings.Replace(sumTotal, "mechanism", "by: [g], mechanism", 1)
+	for _, release := range []string{byTotal, byVisits} {
+		w := newPair(t, pair{world: world{relation: "replace-one", release: release + "}"}, visits: capX, population: true, keeps: true})
+		rest := []member{{"b", []int{2}}}
+		laws := map[string][]law{}
+		for _, m := range members() {
+			if m.group != "" {
+				laws[m.group] = append(laws[m.group], w.of(append([]member{m}, rest...)))
+			}
+		}
+		told := 0.0
+		for group, same := range laws {
+			for i, a := range same {
+				for k, b := range same[:i] {
+					if d := max(beats(a, b), beats(b, a)); d > 1e-7 {
+						t.Errorf("%s: two of group %s (%d, %d) are told apart by %g more than was charged", release, group, i, k, d)
+					}
+				}
+				for _, b := range laws["b"] {
+					told = max(told, beats(a, b)) // of group b none is
+				}
+			}
+		}
+		if release == byTotal && told < 0.01 {
+			t.Errorf("%s: a person that changes its group is not told apart: %g", release, told)
+		}
 	}
 }

@@ -47,6 +47,7 @@ type pair struct {
 	null       bool   // units have no key, and each row is one of its own
 	head       string // what is said of the data set, beside its tables
 	places     bool   // strata are the groups of persons
+	keeps      bool   // no neighbour changes the group of a person
 }
 
 // make plans the job for so many units, each job once.
@@ -75,7 +76,7 @@ dataset:
     persons:
       source: {path: "%s/persons.csv"}
       unit: {rows: 1%s}
-      columns: {g: {domain: [a, b], missing: drop}}
+      columns: {g: {domain: [a, b], %s}}
       derive:
         times: {as: "count(visits)", lower: 0, upper: 2}
         twos: {as: "count(visits where x > 0)", lower: 0, upper: 2}
@@ -91,7 +92,7 @@ samples: {s: %s}
 releases:
 %s
 output: {dir: out}
-`, w.relation, population, size, head, dir, missing, dir, map[bool]string{true: "own", false: "refuse"}[w.null], cmp.Or(w.values, "lower: -1, upper: 2"), w.visits,
+`, w.relation, population, size, head, dir, missing, map[bool]string{true: "immutable: true", false: "missing: drop"}[w.keeps], dir, map[bool]string{true: "own", false: "refuse"}[w.null], cmp.Or(w.values, "lower: -1, upper: 2"), w.visits,
 		cmp.Or(w.sample, "{method: poisson, rate: 0.5}"), w.release)
 	if p := w.plans[text]; p != nil && w.mend == nil {
 		return p
