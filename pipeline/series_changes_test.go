@@ -85,6 +85,8 @@ func changesOfQuotients(t *testing.T, unit string) {
 	if _, err := pipeline.Run(background, j, o); err != nil {
 		t.Fatal(err)
 	}
+	valid(t, schema(t, "report-v1.schema.json"), filepath.Join(filepath.Dir(path), "out", "report.json"))
+	valid(t, schema(t, "release-v1.schema.json"), filepath.Join(filepath.Dir(path), "out", "share.meta.json"))
 	for name, of := range map[string]func(s sums) float64{
 		"mean":  func(s sums) float64 { return s.sales / s.n },
 		"share": func(s sums) float64 { return s.few / s.n },
