@@ -340,6 +340,8 @@ type ExpectedError struct {
 	NoiseSD float64 `json:"noise_sd,omitempty"`
 	Half95  float64 `json:"half_95,omitempty"`
 	Note    string  `json:"note,omitempty"`
+	// OneEnd is the share of intervals of a quotient that have one end or none, as the job assumes; 0 where it assumes nothing.
+	OneEnd float64 `json:"one_end,omitempty"`
 	// Beside says in words what other noise would do at the same price, "" where nothing is to be said.
 	Beside string `json:"beside,omitempty"`
 	// Range is how far apart two tables within the public bounds can have the value without

@@ -214,7 +214,16 @@ func (a *Additive) Unsure(n Noise, scale float64) float64 {
 	}
 	step := a.lattice.Step
 	unsure, noise := a.interval.Square*step*step*float64(a.square)*a.factor*n.SD, step*n.SD
-	return scale * scale * a.interval.margin(unsure/(noise*noise)) * unsure
+	return scale * scale * a.interval.Added(unsure, noise)
+}
+
+// Added returns what the interval for a sum with noise of a standard deviation adds to the variance, where that of the draw has
+// noise of the standard deviation unsure.
+func (iv *Interval) Added(unsure, noise float64) float64 {
+	if iv == nil || !iv.sampled() {
+		return 0
+	}
+	return iv.margin(unsure/(noise*noise)) * unsure
 }
 
 // Interval is the interval for offset + scale·(the sum of a cell).

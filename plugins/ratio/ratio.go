@@ -54,7 +54,8 @@ type quotient struct {
 	columns  [2]sdk.Column
 	lattices [2]linear.Lattice
 	interval *linear.Interval
-	parts    int // of a cell: the two sums, and for an interval of a sample those of the squares
+	rows     int64 // of a unit that count
+	parts    int   // of a cell: the two sums, and for an interval of a sample those of the squares
 	square   float64
 	ranges   [5][2]int64
 }
@@ -92,7 +93,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err := p.Interval.Check(req.Public, cells, false, q.columns[:]...); err != nil {
 		return nil, err
 	}
-	q.interval = p.Interval
+	q.interval, q.rows = p.Interval, u.Rows/req.Public.Cap.Each()
 	for i, c := range q.columns {
 		most := math.Max(math.Abs(c.Lower), math.Abs(c.Upper))
 		if most > 1e150 || most < 1e-150 {
@@ -158,8 +159,14 @@ func (q *quotient) add(b linear.Block, sums []int64) {
 }
 
 func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
+	step, rows := q.lattices[1].Step, math.Max(1, float64(q.rows))
+	over := &sdk.Divisor{NoiseSD: step * n.SD, Half95: step * n.Tail(0.05),
+		Linear: sdk.Linear{Low: 0, High: rows * q.columns[1].Upper, Scale: 1, Adds: q.columns[1].Name}}
+	if q.parts == 5 {
+		over.Unsure = q.interval.Added(q.interval.Square*q.square*step*step*n.SD, over.NoiseSD)
+	}
 	return []sdk.ExpectedError{{
-		Field: linear.EstimateField,
+		Field: linear.EstimateField, Over: over,
 		Note: fmt.Sprintf("noise of standard deviation %s in the sum of %s and %s in the sum of %s", linear.Figure(q.lattices[0].Step*n.SD),
 			q.columns[0].Name, linear.Figure(q.lattices[1].Step*n.SD), q.columns[1].Name),
 		SamplingNote: "it depends on the sum of " + q.columns[1].Name + " in each group, which is secret; the larger that sum, the smaller it is",

@@ -101,6 +101,14 @@ func (p Plan) Check(req PlanRequest) error {
 		if err := e.checkLinear(req); err != nil {
 			return err
 		}
+		if o := e.Over; o != nil {
+			if !(o.NoiseSD >= 0 && o.Half95 >= 0 && o.Unsure >= 0) || math.IsInf(o.NoiseSD+o.Half95+o.Unsure, 1) {
+				return fmt.Errorf("plan: what a value is divided by must have errors that are finite and not negative")
+			}
+			if err := (ExpectedError{Linear: &o.Linear}).checkLinear(req); err != nil {
+				return err
+			}
+		}
 	}
 	if p.Event == nil {
 		return fmt.Errorf("plan: event is missing")

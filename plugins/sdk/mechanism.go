@@ -330,6 +330,17 @@ type ExpectedError struct {
 	// Unsure is what an interval for the population's value adds to the variance, because it
 	// knows the variance of the draw only with noise; 0 without an interval.
 	Unsure float64
+	// Over, of a quotient, is the sum by which it is divided, with its own noise. The host derives
+	// from it how likely an interval is without two ends.
+	Over *Divisor
+
+	_ struct{}
+}
+
+// Divisor is a sum by which a value is divided. Its fields are those of an ExpectedError.
+type Divisor struct {
+	NoiseSD, Half95, Unsure float64
+	Linear                  Linear
 
 	_ struct{}
 }

@@ -193,8 +193,8 @@ func FromPlan(p sdk.Plan) (*Plan, error) {
 		}),
 		Errors: each(p.Errors, func(e sdk.ExpectedError) *ExpectedError {
 			m := &ExpectedError{Field: e.Field, NoiseSd: e.NoiseSD, Half95: e.Half95, Note: e.Note, SamplingNote: e.SamplingNote, Unsure: e.Unsure}
-			if l := e.Linear; l != nil {
-				m.Linear = &Linear{Column: l.Column, Low: l.Low, High: l.High, Scale: l.Scale, Adds: l.Adds}
+			if m.Linear = fromLinear(e.Linear); e.Over != nil {
+				m.Over = &Divisor{NoiseSd: e.Over.NoiseSD, Half95: e.Over.Half95, Unsure: e.Over.Unsure, Linear: fromLinear(&e.Over.Linear)}
 			}
 			return m
 		}),
@@ -218,12 +218,26 @@ func ToPlan(m *Plan) (sdk.Plan, error) {
 		Errors: each(m.GetErrors(), func(e *ExpectedError) sdk.ExpectedError {
 			out := sdk.ExpectedError{Field: e.GetField(), NoiseSD: e.GetNoiseSd(), Half95: e.GetHalf95(), Note: e.GetNote(), SamplingNote: e.GetSamplingNote(), Unsure: e.GetUnsure()}
 			if l := e.GetLinear(); l != nil {
-				out.Linear = &sdk.Linear{Column: l.GetColumn(), Low: l.GetLow(), High: l.GetHigh(), Scale: l.GetScale(), Adds: l.GetAdds()}
+				out.Linear = toLinear(l)
+			}
+			if o := e.GetOver(); o != nil {
+				out.Over = &sdk.Divisor{NoiseSD: o.GetNoiseSd(), Half95: o.GetHalf95(), Unsure: o.GetUnsure(), Linear: *toLinear(o.GetLinear())}
 			}
 			return out
 		}),
 	}
 	return p, errors.Join(w.err, finite(m))
+}
+
+func fromLinear(l *sdk.Linear) *Linear {
+	if l == nil {
+		return nil
+	}
+	return &Linear{Column: l.Column, Low: l.Low, High: l.High, Scale: l.Scale, Adds: l.Adds}
+}
+
+func toLinear(l *Linear) *sdk.Linear {
+	return &sdk.Linear{Column: l.GetColumn(), Low: l.GetLow(), High: l.GetHigh(), Scale: l.GetScale(), Adds: l.GetAdds()}
 }
 
 // FromReleaseRequest returns the message that starts a release of a mechanism,

@@ -1548,7 +1548,10 @@ type ExpectedError struct {
 	SamplingNote string `protobuf:"bytes,6,opt,name=sampling_note,json=samplingNote,proto3" json:"sampling_note,omitempty"`
 	// What an interval for the population's value adds to the variance because it knows
 	// the variance of the draw with noise only; 0 where there is none.
-	Unsure        float64 `protobuf:"fixed64,7,opt,name=unsure,proto3" json:"unsure,omitempty"`
+	Unsure float64 `protobuf:"fixed64,7,opt,name=unsure,proto3" json:"unsure,omitempty"`
+	// Where present: the value is a quotient, and this is the sum by which it is divided, with
+	// its own noise. The host derives from it how likely an interval is without two ends.
+	Over          *Divisor `protobuf:"bytes,8,opt,name=over,proto3" json:"over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1632,6 +1635,82 @@ func (x *ExpectedError) GetUnsure() float64 {
 	return 0
 }
 
+func (x *ExpectedError) GetOver() *Divisor {
+	if x != nil {
+		return x.Over
+	}
+	return nil
+}
+
+// A sum by which a value is divided. The fields are those of an ExpectedError.
+type Divisor struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	NoiseSd       float64                `protobuf:"fixed64,1,opt,name=noise_sd,json=noiseSd,proto3" json:"noise_sd,omitempty"`
+	Half95        float64                `protobuf:"fixed64,2,opt,name=half95,proto3" json:"half95,omitempty"`
+	Unsure        float64                `protobuf:"fixed64,3,opt,name=unsure,proto3" json:"unsure,omitempty"`
+	Linear        *Linear                `protobuf:"bytes,4,opt,name=linear,proto3" json:"linear,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Divisor) Reset() {
+	*x = Divisor{}
+	mi := &file_mechanism_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Divisor) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Divisor) ProtoMessage() {}
+
+func (x *Divisor) ProtoReflect() protoreflect.Message {
+	mi := &file_mechanism_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Divisor.ProtoReflect.Descriptor instead.
+func (*Divisor) Descriptor() ([]byte, []int) {
+	return file_mechanism_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Divisor) GetNoiseSd() float64 {
+	if x != nil {
+		return x.NoiseSd
+	}
+	return 0
+}
+
+func (x *Divisor) GetHalf95() float64 {
+	if x != nil {
+		return x.Half95
+	}
+	return 0
+}
+
+func (x *Divisor) GetUnsure() float64 {
+	if x != nil {
+		return x.Unsure
+	}
+	return 0
+}
+
+func (x *Divisor) GetLinear() *Linear {
+	if x != nil {
+		return x.Linear
+	}
+	return nil
+}
+
 // Without its noise the value is c + scale * sum(w * z) over the rows of the
 // sample, where w is the row's weight, or 1 where the design has equal weights,
 // and z, from low to high, depends on that row alone; c is public.
@@ -1651,7 +1730,7 @@ type Linear struct {
 
 func (x *Linear) Reset() {
 	*x = Linear{}
-	mi := &file_mechanism_proto_msgTypes[17]
+	mi := &file_mechanism_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1663,7 +1742,7 @@ func (x *Linear) String() string {
 func (*Linear) ProtoMessage() {}
 
 func (x *Linear) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[17]
+	mi := &file_mechanism_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1676,7 +1755,7 @@ func (x *Linear) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Linear.ProtoReflect.Descriptor instead.
 func (*Linear) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{17}
+	return file_mechanism_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Linear) GetColumn() string {
@@ -1735,7 +1814,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_mechanism_proto_msgTypes[18]
+	mi := &file_mechanism_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +1826,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[18]
+	mi := &file_mechanism_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +1839,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{18}
+	return file_mechanism_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReleaseRequest) GetMechanism() string {
@@ -1837,7 +1916,7 @@ type ReleaseOutput struct {
 
 func (x *ReleaseOutput) Reset() {
 	*x = ReleaseOutput{}
-	mi := &file_mechanism_proto_msgTypes[19]
+	mi := &file_mechanism_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1849,7 +1928,7 @@ func (x *ReleaseOutput) String() string {
 func (*ReleaseOutput) ProtoMessage() {}
 
 func (x *ReleaseOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[19]
+	mi := &file_mechanism_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1862,7 +1941,7 @@ func (x *ReleaseOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseOutput.ProtoReflect.Descriptor instead.
 func (*ReleaseOutput) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{19}
+	return file_mechanism_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReleaseOutput) GetColumns() []*ResultColumn {
@@ -1885,7 +1964,7 @@ type ResultColumn struct {
 
 func (x *ResultColumn) Reset() {
 	*x = ResultColumn{}
-	mi := &file_mechanism_proto_msgTypes[20]
+	mi := &file_mechanism_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +1976,7 @@ func (x *ResultColumn) String() string {
 func (*ResultColumn) ProtoMessage() {}
 
 func (x *ResultColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[20]
+	mi := &file_mechanism_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +1989,7 @@ func (x *ResultColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultColumn.ProtoReflect.Descriptor instead.
 func (*ResultColumn) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{20}
+	return file_mechanism_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResultColumn) GetName() string {
@@ -1952,7 +2031,7 @@ type AddNoiseRequest struct {
 
 func (x *AddNoiseRequest) Reset() {
 	*x = AddNoiseRequest{}
-	mi := &file_mechanism_proto_msgTypes[21]
+	mi := &file_mechanism_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1964,7 +2043,7 @@ func (x *AddNoiseRequest) String() string {
 func (*AddNoiseRequest) ProtoMessage() {}
 
 func (x *AddNoiseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[21]
+	mi := &file_mechanism_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1977,7 +2056,7 @@ func (x *AddNoiseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddNoiseRequest.ProtoReflect.Descriptor instead.
 func (*AddNoiseRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{21}
+	return file_mechanism_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AddNoiseRequest) GetEvent() []byte {
@@ -2003,7 +2082,7 @@ type AddNoiseResponse struct {
 
 func (x *AddNoiseResponse) Reset() {
 	*x = AddNoiseResponse{}
-	mi := &file_mechanism_proto_msgTypes[22]
+	mi := &file_mechanism_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2015,7 +2094,7 @@ func (x *AddNoiseResponse) String() string {
 func (*AddNoiseResponse) ProtoMessage() {}
 
 func (x *AddNoiseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[22]
+	mi := &file_mechanism_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2028,7 +2107,7 @@ func (x *AddNoiseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddNoiseResponse.ProtoReflect.Descriptor instead.
 func (*AddNoiseResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{22}
+	return file_mechanism_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AddNoiseResponse) GetValues() []int64 {
@@ -2050,7 +2129,7 @@ type SmoothLaplaceRequest struct {
 
 func (x *SmoothLaplaceRequest) Reset() {
 	*x = SmoothLaplaceRequest{}
-	mi := &file_mechanism_proto_msgTypes[23]
+	mi := &file_mechanism_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2062,7 +2141,7 @@ func (x *SmoothLaplaceRequest) String() string {
 func (*SmoothLaplaceRequest) ProtoMessage() {}
 
 func (x *SmoothLaplaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[23]
+	mi := &file_mechanism_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2075,7 +2154,7 @@ func (x *SmoothLaplaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmoothLaplaceRequest.ProtoReflect.Descriptor instead.
 func (*SmoothLaplaceRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{23}
+	return file_mechanism_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SmoothLaplaceRequest) GetEvent() []byte {
@@ -2115,7 +2194,7 @@ type SmoothLaplaceResponse struct {
 
 func (x *SmoothLaplaceResponse) Reset() {
 	*x = SmoothLaplaceResponse{}
-	mi := &file_mechanism_proto_msgTypes[24]
+	mi := &file_mechanism_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2127,7 +2206,7 @@ func (x *SmoothLaplaceResponse) String() string {
 func (*SmoothLaplaceResponse) ProtoMessage() {}
 
 func (x *SmoothLaplaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[24]
+	mi := &file_mechanism_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2140,7 +2219,7 @@ func (x *SmoothLaplaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmoothLaplaceResponse.ProtoReflect.Descriptor instead.
 func (*SmoothLaplaceResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{24}
+	return file_mechanism_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SmoothLaplaceResponse) GetValue() float64 {
@@ -2162,7 +2241,7 @@ type Piece struct {
 
 func (x *Piece) Reset() {
 	*x = Piece{}
-	mi := &file_mechanism_proto_msgTypes[25]
+	mi := &file_mechanism_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2174,7 +2253,7 @@ func (x *Piece) String() string {
 func (*Piece) ProtoMessage() {}
 
 func (x *Piece) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[25]
+	mi := &file_mechanism_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2187,7 +2266,7 @@ func (x *Piece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Piece.ProtoReflect.Descriptor instead.
 func (*Piece) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{25}
+	return file_mechanism_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Piece) GetLo() int64 {
@@ -2229,7 +2308,7 @@ type SelectRequest struct {
 
 func (x *SelectRequest) Reset() {
 	*x = SelectRequest{}
-	mi := &file_mechanism_proto_msgTypes[26]
+	mi := &file_mechanism_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2241,7 +2320,7 @@ func (x *SelectRequest) String() string {
 func (*SelectRequest) ProtoMessage() {}
 
 func (x *SelectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[26]
+	mi := &file_mechanism_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2254,7 +2333,7 @@ func (x *SelectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SelectRequest.ProtoReflect.Descriptor instead.
 func (*SelectRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{26}
+	return file_mechanism_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SelectRequest) GetEvent() []byte {
@@ -2287,7 +2366,7 @@ type SelectResponse struct {
 
 func (x *SelectResponse) Reset() {
 	*x = SelectResponse{}
-	mi := &file_mechanism_proto_msgTypes[27]
+	mi := &file_mechanism_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2299,7 +2378,7 @@ func (x *SelectResponse) String() string {
 func (*SelectResponse) ProtoMessage() {}
 
 func (x *SelectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[27]
+	mi := &file_mechanism_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2312,7 +2391,7 @@ func (x *SelectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SelectResponse.ProtoReflect.Descriptor instead.
 func (*SelectResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{27}
+	return file_mechanism_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SelectResponse) GetPoint() int64 {
@@ -2332,7 +2411,7 @@ type RandomizeRequest struct {
 
 func (x *RandomizeRequest) Reset() {
 	*x = RandomizeRequest{}
-	mi := &file_mechanism_proto_msgTypes[28]
+	mi := &file_mechanism_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2344,7 +2423,7 @@ func (x *RandomizeRequest) String() string {
 func (*RandomizeRequest) ProtoMessage() {}
 
 func (x *RandomizeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[28]
+	mi := &file_mechanism_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2357,7 +2436,7 @@ func (x *RandomizeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizeRequest.ProtoReflect.Descriptor instead.
 func (*RandomizeRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{28}
+	return file_mechanism_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RandomizeRequest) GetEvent() []byte {
@@ -2383,7 +2462,7 @@ type RandomizeResponse struct {
 
 func (x *RandomizeResponse) Reset() {
 	*x = RandomizeResponse{}
-	mi := &file_mechanism_proto_msgTypes[29]
+	mi := &file_mechanism_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2395,7 +2474,7 @@ func (x *RandomizeResponse) String() string {
 func (*RandomizeResponse) ProtoMessage() {}
 
 func (x *RandomizeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[29]
+	mi := &file_mechanism_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2408,7 +2487,7 @@ func (x *RandomizeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizeResponse.ProtoReflect.Descriptor instead.
 func (*RandomizeResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{29}
+	return file_mechanism_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RandomizeResponse) GetCodes() []int32 {
@@ -2427,7 +2506,7 @@ type NextSampleRequest struct {
 
 func (x *NextSampleRequest) Reset() {
 	*x = NextSampleRequest{}
-	mi := &file_mechanism_proto_msgTypes[30]
+	mi := &file_mechanism_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2439,7 +2518,7 @@ func (x *NextSampleRequest) String() string {
 func (*NextSampleRequest) ProtoMessage() {}
 
 func (x *NextSampleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[30]
+	mi := &file_mechanism_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2452,7 +2531,7 @@ func (x *NextSampleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextSampleRequest.ProtoReflect.Descriptor instead.
 func (*NextSampleRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{30}
+	return file_mechanism_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NextSampleRequest) GetEvent() []byte {
@@ -2473,7 +2552,7 @@ type NextSampleResponse struct {
 
 func (x *NextSampleResponse) Reset() {
 	*x = NextSampleResponse{}
-	mi := &file_mechanism_proto_msgTypes[31]
+	mi := &file_mechanism_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2485,7 +2564,7 @@ func (x *NextSampleResponse) String() string {
 func (*NextSampleResponse) ProtoMessage() {}
 
 func (x *NextSampleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[31]
+	mi := &file_mechanism_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2498,7 +2577,7 @@ func (x *NextSampleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextSampleResponse.ProtoReflect.Descriptor instead.
 func (*NextSampleResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{31}
+	return file_mechanism_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NextSampleResponse) GetGaps() []uint64 {
@@ -2610,7 +2689,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x03per\x18\t \x03(\tR\x03per\x12\x14\n" +
 	"\x05value\x18\n" +
 	" \x01(\tR\x05value\x12\x1c\n" +
-	"\tstatistic\x18\v \x01(\tR\tstatistic\"\xde\x01\n" +
+	"\tstatistic\x18\v \x01(\tR\tstatistic\"\x90\x02\n" +
 	"\rExpectedError\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x19\n" +
 	"\bnoise_sd\x18\x02 \x01(\x01R\anoiseSd\x12\x16\n" +
@@ -2618,7 +2697,13 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x123\n" +
 	"\x06linear\x18\x05 \x01(\v2\x1b.dprelease.plugin.v1.LinearR\x06linear\x12#\n" +
 	"\rsampling_note\x18\x06 \x01(\tR\fsamplingNote\x12\x16\n" +
-	"\x06unsure\x18\a \x01(\x01R\x06unsure\"p\n" +
+	"\x06unsure\x18\a \x01(\x01R\x06unsure\x120\n" +
+	"\x04over\x18\b \x01(\v2\x1c.dprelease.plugin.v1.DivisorR\x04over\"\x89\x01\n" +
+	"\aDivisor\x12\x19\n" +
+	"\bnoise_sd\x18\x01 \x01(\x01R\anoiseSd\x12\x16\n" +
+	"\x06half95\x18\x02 \x01(\x01R\x06half95\x12\x16\n" +
+	"\x06unsure\x18\x03 \x01(\x01R\x06unsure\x123\n" +
+	"\x06linear\x18\x04 \x01(\v2\x1b.dprelease.plugin.v1.LinearR\x06linear\"p\n" +
 	"\x06Linear\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12\x10\n" +
 	"\x03low\x18\x02 \x01(\x01R\x03low\x12\x12\n" +
@@ -2724,7 +2809,7 @@ func file_mechanism_proto_rawDescGZIP() []byte {
 }
 
 var file_mechanism_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_mechanism_proto_goTypes = []any{
 	(Relation)(0),                 // 0: dprelease.plugin.v1.Relation
 	(Lane)(0),                     // 1: dprelease.plugin.v1.Lane
@@ -2748,21 +2833,22 @@ var file_mechanism_proto_goTypes = []any{
 	(*Quantiles)(nil),             // 19: dprelease.plugin.v1.Quantiles
 	(*Field)(nil),                 // 20: dprelease.plugin.v1.Field
 	(*ExpectedError)(nil),         // 21: dprelease.plugin.v1.ExpectedError
-	(*Linear)(nil),                // 22: dprelease.plugin.v1.Linear
-	(*ReleaseRequest)(nil),        // 23: dprelease.plugin.v1.ReleaseRequest
-	(*ReleaseOutput)(nil),         // 24: dprelease.plugin.v1.ReleaseOutput
-	(*ResultColumn)(nil),          // 25: dprelease.plugin.v1.ResultColumn
-	(*AddNoiseRequest)(nil),       // 26: dprelease.plugin.v1.AddNoiseRequest
-	(*AddNoiseResponse)(nil),      // 27: dprelease.plugin.v1.AddNoiseResponse
-	(*SmoothLaplaceRequest)(nil),  // 28: dprelease.plugin.v1.SmoothLaplaceRequest
-	(*SmoothLaplaceResponse)(nil), // 29: dprelease.plugin.v1.SmoothLaplaceResponse
-	(*Piece)(nil),                 // 30: dprelease.plugin.v1.Piece
-	(*SelectRequest)(nil),         // 31: dprelease.plugin.v1.SelectRequest
-	(*SelectResponse)(nil),        // 32: dprelease.plugin.v1.SelectResponse
-	(*RandomizeRequest)(nil),      // 33: dprelease.plugin.v1.RandomizeRequest
-	(*RandomizeResponse)(nil),     // 34: dprelease.plugin.v1.RandomizeResponse
-	(*NextSampleRequest)(nil),     // 35: dprelease.plugin.v1.NextSampleRequest
-	(*NextSampleResponse)(nil),    // 36: dprelease.plugin.v1.NextSampleResponse
+	(*Divisor)(nil),               // 22: dprelease.plugin.v1.Divisor
+	(*Linear)(nil),                // 23: dprelease.plugin.v1.Linear
+	(*ReleaseRequest)(nil),        // 24: dprelease.plugin.v1.ReleaseRequest
+	(*ReleaseOutput)(nil),         // 25: dprelease.plugin.v1.ReleaseOutput
+	(*ResultColumn)(nil),          // 26: dprelease.plugin.v1.ResultColumn
+	(*AddNoiseRequest)(nil),       // 27: dprelease.plugin.v1.AddNoiseRequest
+	(*AddNoiseResponse)(nil),      // 28: dprelease.plugin.v1.AddNoiseResponse
+	(*SmoothLaplaceRequest)(nil),  // 29: dprelease.plugin.v1.SmoothLaplaceRequest
+	(*SmoothLaplaceResponse)(nil), // 30: dprelease.plugin.v1.SmoothLaplaceResponse
+	(*Piece)(nil),                 // 31: dprelease.plugin.v1.Piece
+	(*SelectRequest)(nil),         // 32: dprelease.plugin.v1.SelectRequest
+	(*SelectResponse)(nil),        // 33: dprelease.plugin.v1.SelectResponse
+	(*RandomizeRequest)(nil),      // 34: dprelease.plugin.v1.RandomizeRequest
+	(*RandomizeResponse)(nil),     // 35: dprelease.plugin.v1.RandomizeResponse
+	(*NextSampleRequest)(nil),     // 36: dprelease.plugin.v1.NextSampleRequest
+	(*NextSampleResponse)(nil),    // 37: dprelease.plugin.v1.NextSampleResponse
 }
 var file_mechanism_proto_depIdxs = []int32{
 	8,  // 0: dprelease.plugin.v1.DescribeResponse.mechanisms:type_name -> dprelease.plugin.v1.Description
@@ -2785,36 +2871,38 @@ var file_mechanism_proto_depIdxs = []int32{
 	18, // 17: dprelease.plugin.v1.Finish.noise:type_name -> dprelease.plugin.v1.NoiseColumns
 	19, // 18: dprelease.plugin.v1.NoiseColumns.quantiles:type_name -> dprelease.plugin.v1.Quantiles
 	4,  // 19: dprelease.plugin.v1.Field.type:type_name -> dprelease.plugin.v1.FieldType
-	22, // 20: dprelease.plugin.v1.ExpectedError.linear:type_name -> dprelease.plugin.v1.Linear
-	10, // 21: dprelease.plugin.v1.ReleaseRequest.public:type_name -> dprelease.plugin.v1.Public
-	5,  // 22: dprelease.plugin.v1.ReleaseRequest.target:type_name -> dprelease.plugin.v1.Point
-	15, // 23: dprelease.plugin.v1.ReleaseRequest.plan:type_name -> dprelease.plugin.v1.Plan
-	1,  // 24: dprelease.plugin.v1.ReleaseRequest.lane:type_name -> dprelease.plugin.v1.Lane
-	25, // 25: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
-	30, // 26: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
-	6,  // 27: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
-	9,  // 28: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
-	23, // 29: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseRequest
-	26, // 30: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	26, // 31: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	28, // 32: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
-	31, // 33: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
-	33, // 34: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
-	35, // 35: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
-	7,  // 36: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
-	14, // 37: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
-	24, // 38: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
-	27, // 39: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	27, // 40: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	29, // 41: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
-	32, // 42: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
-	34, // 43: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
-	36, // 44: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
-	36, // [36:45] is the sub-list for method output_type
-	27, // [27:36] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	23, // 20: dprelease.plugin.v1.ExpectedError.linear:type_name -> dprelease.plugin.v1.Linear
+	22, // 21: dprelease.plugin.v1.ExpectedError.over:type_name -> dprelease.plugin.v1.Divisor
+	23, // 22: dprelease.plugin.v1.Divisor.linear:type_name -> dprelease.plugin.v1.Linear
+	10, // 23: dprelease.plugin.v1.ReleaseRequest.public:type_name -> dprelease.plugin.v1.Public
+	5,  // 24: dprelease.plugin.v1.ReleaseRequest.target:type_name -> dprelease.plugin.v1.Point
+	15, // 25: dprelease.plugin.v1.ReleaseRequest.plan:type_name -> dprelease.plugin.v1.Plan
+	1,  // 26: dprelease.plugin.v1.ReleaseRequest.lane:type_name -> dprelease.plugin.v1.Lane
+	26, // 27: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
+	31, // 28: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
+	6,  // 29: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
+	9,  // 30: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
+	24, // 31: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseRequest
+	27, // 32: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	27, // 33: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	29, // 34: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
+	32, // 35: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
+	34, // 36: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
+	36, // 37: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
+	7,  // 38: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
+	14, // 39: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
+	25, // 40: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
+	28, // 41: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	28, // 42: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	30, // 43: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
+	33, // 44: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
+	35, // 45: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
+	37, // 46: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
+	38, // [38:47] is the sub-list for method output_type
+	29, // [29:38] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_mechanism_proto_init() }
@@ -2832,7 +2920,7 @@ func file_mechanism_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mechanism_proto_rawDesc), len(file_mechanism_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

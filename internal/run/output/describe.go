@@ -252,7 +252,7 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 	}
 	for _, e := range r.Expected() {
 		likely := likely(j, d.Design, r, e.ExpectedError, expectedError(j, d.Design, e.ExpectedError))
-		likely.Beside = e.Beside
+		likely.Beside, likely.OneEnd = e.Beside, oneEnd(j, d.Design, r, e.ExpectedError)
 		entry.Expected = append(entry.Expected, likely)
 	}
 	rate := 0.0

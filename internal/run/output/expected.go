@@ -55,6 +55,41 @@ func likely(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.Expected
 	return out
 }
 
+// oneEnd returns how likely the interval of a quotient has no two ends, where the job assumes how large the sum below the line is:
+// as likely as that this sum, with noise and draw, lies within its own interval of 0. It is 0 for any other value.
+func oneEnd(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.ExpectedError) float64 {
+	if e.Over == nil || r.Level() == "" || !(e.Over.NoiseSD > 0) {
+		return 0
+	}
+	below := sdk.ExpectedError{Field: e.Field, NoiseSD: e.Over.NoiseSD, Half95: e.Over.Half95, Unsure: e.Over.Unsure, Linear: &e.Over.Linear}
+	about := likely(j, d, r, below, expectedError(j, d, below))
+	if !(about.Size > 0) {
+		return 0
+	}
+	draw := 0.0
+	if s := about.Sampling; s != nil && s.Assumption != "" {
+		if draw = s.AssumedSD; s.EvenSD > 0 {
+			draw = s.EvenSD
+		}
+	}
+	spread := math.Hypot(below.NoiseSD, draw)
+	half := math.Max(below.Half95/below.NoiseSD, 1.96) * math.Sqrt(spread*spread+below.Unsure)
+	under := func(x float64) float64 { return math.Erfc(-x/spread/math.Sqrt2) / 2 }
+	return under(half-about.Size) - under(-half-about.Size)
+}
+
+// oneEndText says of a share of intervals that they have no two ends, "" where that is of no account.
+func oneEndText(share float64) string {
+	switch n := math.Round(100 * share); {
+	case n < 1:
+		return ""
+	case n > 99:
+		return "as assumed, nearly all intervals have one end or none"
+	default:
+		return fmt.Sprintf("as assumed, about %.0f of 100 intervals have one end or none", n)
+	}
+}
+
 // samplingOf returns what drawing from a table by a design adds to the error e. The
 // error says why that is not public.
 func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sampling, error) {

@@ -51,6 +51,13 @@ func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 		fmt.Fprintln(b, "  alone: drawing the sample moves the value too. How much depends on the data, and may be far more than the noise: with interval: 95 the\n    release says it. What the job assumes of a column (assume) says it here, and -v says the worst case where the numbers of rows are public")
 	}
 	for _, e := range r.Releases {
+		for _, x := range e.Expected {
+			if text := oneEndText(x.OneEnd); text != "" {
+				fmt.Fprintf(b, "  %s: %s\n", e.Name, text)
+			}
+		}
+	}
+	for _, e := range r.Releases {
 		if e.Keys != nil && e.Keys.From == "" {
 			fmt.Fprintf(b, "  keys of %s\n", e.Name)
 			writeKeys(b, 4, e, r.Dataset)
@@ -217,6 +224,9 @@ func writeExpected(b *bufio.Writer, indent int, r report.Release) {
 		for _, text := range e.Text() {
 			Line(b, indent, label, text)
 			label = ""
+		}
+		if text := oneEndText(e.OneEnd); text != "" {
+			Line(b, indent, label, text)
 		}
 	}
 }
