@@ -80,7 +80,7 @@ try {
   await page.locator("#study-1 table").waitFor();
   seen.study = await page.locator("#study-1").innerText();
   await page.getByRole("button", { name: "Draw made-up tables" }).click();
-  await page.locator("#picture svg").first().waitFor({ timeout: 60_000 });
+  await page.locator("#picture svg").first().waitFor({ timeout: 120_000 });
   seen.picture = await page.locator("#picture").innerText();
   seen.lines = await page.locator("#picture svg").first().locator("path.thin").count();
   seen.dots = await page.locator("#picture svg").first().locator("circle.dot").count();
@@ -88,9 +88,11 @@ try {
   const picture = () => page.locator("#picture svg").first().innerHTML();
   const drawn = await picture();
   await type(box("ε of this table").first(), "0.9");
-  await page.waitForFunction((before) => document.querySelector("#picture svg")?.innerHTML !== before, drawn, { timeout: 60_000 });
+  await page.waitForFunction((before) => document.querySelector("#picture svg")?.innerHTML !== before, drawn, { timeout: 120_000 });
   await accessible(page, "filled");
   await shot(page, "design-wide");
+  await page.evaluate(() => document.getElementById("step3").scrollIntoView());
+  await shot(page, "design-first", false);
 
   for (const [name, size, scheme] of [["dark", { width: 1400, height: 1000 }, "dark"], ["phone", { width: 360, height: 740 }, "light"]]) {
     await page.setViewportSize(size);
@@ -124,7 +126,7 @@ console.log(JSON.stringify({ problems, ...seen }));
 async function open(viewport, query = "") {
   const context = await browser.newContext({ viewport, colorScheme: "light", locale: "en-GB" });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(120_000);
   page.on("console", (m) => problems.push(`console ${m.type()}: ${m.text()}`));
   page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
   page.on("request", (r) => { if (!r.url().startsWith(address)) problems.push(`request: ${r.url()}`); });
@@ -142,6 +144,6 @@ async function accessible(page, name) {
   seen[`rules ${name}`] = found.passes.length;
 }
 
-async function shot(page, name) {
-  if (screenshots) await page.screenshot({ fullPage: true, path: join(screenshots, `${name}.png`) });
+async function shot(page, name, fullPage = true) {
+  if (screenshots) await page.screenshot({ fullPage, path: join(screenshots, `${name}.png`) });
 }
