@@ -58,6 +58,9 @@ func story(w words, r *Report) []storyView {
 			one.Steps = append(one.Steps, stepView{crowd(rate, true), w.t("story.draw"), text + ". " + w.t("story.secret")})
 			one.Text = efficiencyWords(w, d)
 		}
+		if p := r.Dataset.Panel; p != nil {
+			one.Text = w.t("story.panel", p.Wave, p.Waves)
+		}
 		var kinds []string
 		noise := d.Sample
 		if !sampled && !collected {
