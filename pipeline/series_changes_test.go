@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 const changesJob = `version: 1
@@ -172,4 +173,55 @@ func csvRows(t *testing.T, path string) (out []map[string]string) {
 		out = append(out, row)
 	}
 	return out
+}
+
+// A ratio whose denominator may be 0 has one end of an interval, or none, and never a 0 in the place of what is blank.
+func TestOneEndInASeries(t *testing.T) {
+	text := "month,size,sales,hours\n"
+	var sizes []string
+	for g := range 40 {
+		sizes = append(sizes, fmt.Sprint("s", g))
+		for i := range g {
+			text += fmt.Sprintf("2026-%02d,s%d,30,%d\n", 1+i%3, g, 5+i%5)
+		}
+	}
+	table := filepath.Join(t.TempDir(), "shops.csv")
+	if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := strings.Replace(changesJob, "hours: {lower: 1,", "hours: {lower: 0,", 1)
+	job = strings.Replace(job, "is: 2026-06", "is: 2026-03", 1)
+	path := write(t, job, "TABLE", table, "LEDGER", filepath.Join(t.TempDir(), "l.db"), "SIZES", strings.Join(sizes, ", "), "UNIT", "rho")
+	j, err := pipeline.Load(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options()
+	o.CatchUp = true
+	if _, err := pipeline.Run(background, j, o); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, row := range csvRows(t, filepath.Join(filepath.Dir(path), "out", "ratio.csv")) {
+		low, high, value := row["low"] != "", row["high"] != "", row["value"] != ""
+		seen[row["flag"]]++
+		var fits bool
+		switch row["flag"] {
+		case "":
+			fits = low && high && value
+		case sdk.AtLeast:
+			fits = low && !high
+		case sdk.AtMost:
+			fits = !low && high
+		default:
+			fits = !low && !high && !value
+		}
+		if !fits || strings.HasPrefix(row["kind"], "change") && low != high {
+			t.Errorf("%v", row)
+		}
+	}
+	// Groups have 0 to 13 rows in a month, and the noise in a sum of hours is that of about 2.
+	if seen[""] == 0 || seen[sdk.AtLeast] == 0 || len(seen) < 3 {
+		t.Errorf("flags: %v", seen)
+	}
 }

@@ -132,15 +132,18 @@ type figurer struct {
 	halves map[string]float64 // known intervals of Laplace noise
 }
 
-// estimateOf finds the columns of a mechanism's result that a series renames.
-func estimateOf(r sdk.Result, name string) []float64 {
+// columnOf finds a column of a mechanism's result that a series renames; it has no values where the result has none.
+func columnOf(r sdk.Result, name string) sdk.ResultColumn {
 	for _, c := range r.Columns {
 		if c.Name == name {
-			return c.Float64
+			return c
 		}
 	}
-	return nil
+	return sdk.ResultColumn{}
 }
+
+// estimateOf returns the estimates of a mechanism's result.
+func estimateOf(r sdk.Result) []float64 { return columnOf(r, "estimate").Float64 }
 
 // asked is the request for a row whose noise is so many times that of a run; for a change, that of each period.
 func (f *figurer) asked(times ...float64) sdk.ReleaseRequest {
@@ -179,7 +182,7 @@ func (f *figurer) learn(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a, b := estimateOf(f.blank, "estimate"), estimateOf(up, "estimate")
+	a, b := estimateOf(f.blank), estimateOf(up)
 	if len(a) != f.lengths[0] || len(b) != len(a) {
 		return nil
 	}
@@ -195,18 +198,16 @@ func (f *figurer) learn(ctx context.Context) (err error) {
 
 var half95 = distuv.UnitNormal.Quantile(0.975)
 
-// half is half of the interval of a row that is a sum, whose noise has the standard deviation sd. It reaches to the middle between
-// two values of the noise.
-func (f *figurer) half(d decoded, sd float64) float64 {
-	wide := half95 * sd
-	if _, laplace := f.rel.Series.Calls[0].(privacy.DiscreteLaplace); laplace {
-		key := d.estimate.Key()
-		if f.halves[key] == 0 {
-			f.halves[key] = d.estimate.Half(95)
-		}
-		wide = f.halves[key] * sd / d.times
+// wide returns how many standard deviations hold the noise of a sum in 95 of 100 cases.
+func (f *figurer) wide(d decoded) float64 {
+	if _, laplace := f.rel.Series.Calls[0].(privacy.DiscreteLaplace); !laplace {
+		return half95
 	}
-	return wide + math.Abs(f.unit)*d.estimate.Step()/2
+	key := d.estimate.Key()
+	if f.halves[key] == 0 {
+		f.halves[key] = d.estimate.Half(95) / d.times
+	}
+	return f.halves[key]
 }
 
 // add makes the rows of one published row.
@@ -216,17 +217,17 @@ func (f *figurer) add(ctx context.Context, d decoded) error {
 		if err != nil {
 			return err
 		}
-		return f.put(d.stretch, result)
+		return f.put(d.stretch, result, f.wide(d))
 	}
-	base, noise := estimateOf(f.blank, "estimate"), math.Abs(f.unit)*d.times*plan.DeviationOf(f.rel.Series.Calls[0])
-	half := f.half(d, noise)
+	base, noise := estimateOf(f.blank), math.Abs(f.unit)*d.times*plan.DeviationOf(f.rel.Series.Calls[0])
+	half := f.wide(d)*noise + math.Abs(f.unit)*d.estimate.Step()/2 // to the middle between two values of the noise
 	var value, sd, low, high []float64
 	for i, x := range d.sums[0] {
 		v := base[i]*float64(periodsOf(d.stretch)) + f.unit*x
 		value, sd = append(value, v), append(sd, noise)
 		low, high = append(low, v-half), append(high, v+half)
 	}
-	return f.row(d.stretch, f.blank, value, sd, low, high, nil)
+	return f.row(d.stretch, f.blank, sdk.ResultColumn{Float64: value}, sdk.ResultColumn{Float64: sd}, sdk.ResultColumn{Float64: low}, sdk.ResultColumn{Float64: high})
 }
 
 // addChange makes the rows of the change between two periods of a figure that is no sum. The mechanism compares the two:
@@ -250,7 +251,7 @@ func (f *figurer) addChange(ctx context.Context, s job.SeriesStretch, noisy [][]
 	if err != nil {
 		return err
 	}
-	return f.put(s, result)
+	return f.put(s, result, half95)
 }
 
 // whole are the sums in whole numbers, as a mechanism takes them.
@@ -264,34 +265,30 @@ func (d *decoded) whole() [][]int64 {
 	return out
 }
 
-// put makes the rows of a published row from what the mechanism makes of its sums.
-func (f *figurer) put(s job.SeriesStretch, result sdk.Result) error {
-	value, sd := estimateOf(result, "estimate"), estimateOf(result, "noise_sd")
-	low, high := estimateOf(result, "interval_low"), estimateOf(result, "interval_high")
-	if value == nil || sd == nil {
+// put makes the rows of a published row from what the mechanism makes of its sums. The interval of a sum is so many
+// standard deviations wide to each side; other statistics have one of their own.
+func (f *figurer) put(s job.SeriesStretch, result sdk.Result, wide float64) error {
+	value, sd := columnOf(result, "estimate"), columnOf(result, "noise_sd")
+	low, high := columnOf(result, "interval_low"), columnOf(result, "interval_high")
+	if value.Float64 == nil || sd.Float64 == nil {
 		return errMeasured
 	}
-	if f.rel.Additive() || low == nil || high == nil {
-		low, high = make([]float64, len(value)), make([]float64, len(value))
-		for i := range value {
-			low[i], high[i] = value[i]-half95*sd[i], value[i]+half95*sd[i]
+	if f.rel.Additive() || low.Float64 == nil || high.Float64 == nil {
+		low, high = sdk.ResultColumn{Blank: value.Blank}, sdk.ResultColumn{Blank: value.Blank}
+		for i, v := range value.Float64 {
+			half := wide * sd.Float64[i]
+			low.Float64, high.Float64 = append(low.Float64, v-half), append(high.Float64, v+half)
 		}
 	}
-	var blank []bool
-	for _, c := range result.Columns {
-		if c.Name == "estimate" {
-			blank = c.Blank
-		}
-	}
-	return f.row(s, result, value, sd, low, high, blank)
+	return f.row(s, result, value, sd, low, high)
 }
 
 // row puts together the columns of a published row.
-func (f *figurer) row(s job.SeriesStretch, result sdk.Result, value, sd, low, high []float64, blank []bool) error {
+func (f *figurer) row(s job.SeriesStretch, result sdk.Result, value, sd, low, high sdk.ResultColumn) error {
 	if f.rel.Cells != nil {
 		result = f.rel.Cells.Result(result)
 	}
-	n := len(value)
+	n := len(value.Float64)
 	period, kind := make([]string, n), make([]string, n)
 	for i := range n {
 		period[i], kind[i] = s.Label, s.Row.String()
@@ -302,8 +299,8 @@ func (f *figurer) row(s job.SeriesStretch, result sdk.Result, value, sd, low, hi
 			out.Columns = append(out.Columns, c)
 		}
 	}
-	for _, c := range []sdk.ResultColumn{{Name: "value", Float64: value}, {Name: "sd", Float64: sd}, {Name: "low", Float64: low}, {Name: "high", Float64: high}} {
-		c.Blank = blank
+	for i, c := range []sdk.ResultColumn{value, sd, low, high} {
+		c.Name = []string{"value", "sd", "low", "high"}[i]
 		out.Columns = append(out.Columns, c)
 	}
 	f.rows = append(f.rows, out)
