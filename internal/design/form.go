@@ -400,10 +400,11 @@ func (m *maker) price(out *form, f found) {
 	}
 	if b := r.Budget; b != nil {
 		for _, x := range b.Amounts {
-			name := m.or("amount."+x.Unit, x.Unit)
-			if x.Limit == "" {
+			switch name := m.or("amount."+x.Unit, x.Unit); x.Limit {
+			case "":
 				out.Left = append(out.Left, m.T("left.open", name, x.Spent))
-			} else {
+			case "0": // a budget without a δ has none left
+			default:
 				out.Left = append(out.Left, m.T("left", name, x.Left, x.Limit))
 			}
 		}
