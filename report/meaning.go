@@ -37,11 +37,14 @@ func (d Dataset) UnitNote() string {
 	switch {
 	case d.checked() && len(d.Tables) > 0:
 		var names []string
+		members := ""
 		for _, t := range d.Tables {
-			names = append(names, t.Name)
+			if names = append(names, t.Name); t.MemberOf != "" {
+				members += fmt.Sprintf("; a row of %s is of the %s that its %s has in %s", t.Name, d.UnitName, t.UnitColumn, t.MemberOf)
+			}
 		}
-		return fmt.Sprintf("all rows with the same %s in the tables %s are one %s and are protected together; %s with two spellings of it counts as two",
-			d.UnitColumn, strings.Join(names, ", "), d.UnitName, A(d.UnitName))
+		return fmt.Sprintf("all rows with the same %s in the tables %s are one %s and are protected together%s; %s with two spellings of it counts as two",
+			d.UnitColumn, strings.Join(names, ", "), d.UnitName, members, A(d.UnitName))
 	case d.checked() && d.UnitRows != "":
 		return fmt.Sprintf("all rows with the same value of %s are one %s and are protected together; %s with two spellings of it counts as two%s",
 			d.UnitColumn, d.UnitName, A(d.UnitName), d.withoutUnit())

@@ -112,6 +112,7 @@ type DataTable struct {
 	Name       string   `json:"name"`
 	Population bool     `json:"population,omitempty"` // every unit has a row in it, and rows of others are left out of all tables
 	UnitColumn string   `json:"unit_column"`
+	MemberOf   string   `json:"member_of,omitempty"` // the table that says which unit a member belongs to, where UnitColumn names members
 	UnitRows   string   `json:"unit_rows,omitempty"` // folded or capped; "" where a unit has at most one row
 	UnitCap    *Cap     `json:"unit_cap,omitempty"`
 	Takes      []string `json:"takes,omitempty"` // what its rows take from other tables

@@ -51,6 +51,9 @@ func (k *checker) tables() {
 	}
 	for i := range d.Tables {
 		t := &d.Tables[i]
+		if t.Key.Member != "" {
+			k.byMember(t)
+		}
 		if t.Key.Column == "" {
 			t.Key.Column = d.Key.Column
 		}
@@ -100,6 +103,25 @@ func (k *checker) tables() {
 			t.units()
 		})
 	}
+}
+
+// byMember settles a table whose rows name a member of the unit.
+func (k *checker) byMember(t *DataTable) { // P32
+	m, at := k.j.Dataset.Key.Members, lang.Key("dataset.tables", t.Name)+".unit"
+	if t.Key.Column != "" {
+		k.wrong(at+".member", "leave out column or member", "and column say in two ways whose a row is")
+	}
+	switch {
+	case m == nil || m.Table == "" || m.Column == "":
+		k.wrong(at+".member", "say members: {name: …, table: …, column: …} under dataset.unit", "needs a table that says which unit a member belongs to")
+	case m.Table == t.Name:
+		k.wrong(at+".member", "leave it out: the table has a column of the unit", "is for other tables than that of the members")
+	case k.j.Dataset.Population == t.Name:
+		k.wrong(at+".member", "name another table as dataset.population", "is not for the table of the population")
+	case t.Key.Missing == NoUnitOwn:
+		k.wrong(at+".missing", "say drop, or refuse", "own would make a unit of a row whose member is in no unit")
+	}
+	t.Key.Column, t.Key.Members = t.Key.Member, m
 }
 
 func (k *checker) tableNames() (names []string) {

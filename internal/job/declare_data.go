@@ -88,6 +88,8 @@ func members() kind[Members] {
 	return object(
 		key("name", unitName(), func(m *Members) *string { return &m.Name }, "What one of them is called", required(), example("person")),
 		key("table", name(), func(m *Members) *string { return &m.Table }, "With tables: the one of which each row is a member", example("persons")),
+		key("column", text(), func(m *Members) *string { return &m.Column },
+			"With tables: its column that names the member, each in one row. Tables that have this and no column of the unit are joined by it: unit: {member: …} in them", example("person")),
 	)
 }
 

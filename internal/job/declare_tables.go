@@ -23,12 +23,18 @@ func dataTable() kind[DataTable] {
 		key("unit", object(
 			key("column", text(), func(u *Unit) *string { return &u.Column },
 				"The column of this table that names the unit of a row, where it has another name than dataset.unit.column", example("patient")),
+			key("member", text(), func(u *Unit) *string { return &u.Member },
+				"The column of this table that names a member of the unit, where it has none of the unit: the unit of a row is that of the member, by dataset.unit.members", example("person")),
 			key("rows", oneRow(), func(u *Unit) *int64 { return &u.Rows },
 				"A unit has at most one row in this table: the run fails with DATA_UNIT where it has two. Other tables may then take columns from it", example("1")),
 			key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
 				"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own, without a partner in any table", otherwise(string(NoUnitRefuse))),
 		), func(t *DataTable) *Unit { return &t.Key }, "The unit of the rows of this table").with(func(t *DataTable) any {
-			return canon{"column": t.Key.Column, "missing": t.Key.Missing, "one_row": t.OneRow}
+			is := canon{"column": t.Key.Column, "missing": t.Key.Missing, "one_row": t.OneRow}
+			if m := t.Key.Members; m != nil { // of a member
+				is["member_of"], is["member_column"] = m.Table, m.Column
+			}
+			return is
 		}),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(t *DataTable) *[]Column { return &t.Columns }, same("columns"), required()).with(func(t *DataTable) any {

@@ -94,6 +94,8 @@ type Unit struct {
 	UnitWords
 	Rows    int64  // how many rows a unit has: 1, or 0 where they are folded or capped
 	Missing NoUnit // what becomes of a row without a unit
+	// Member is the column of a table whose rows name a member of a unit, and not the unit itself; it is then Column, too.
+	Member string
 	// Members and Groups are whoever else the report says the price for. Groups are several units that belong together,
 	// such as the persons of a household, and how many they are at most.
 	Members *Members
@@ -105,8 +107,9 @@ type UnitWords struct{ Name, Plural string }
 
 // Members says that each row of a table is a member of its unit, such as a person of a household.
 type Members struct {
-	Name  string
-	Table string // one of several tables, "" where there is one
+	Name   string
+	Table  string // one of several tables, "" where there is one
+	Column string // names the member, "" where no other table says whose member a row is
 }
 
 // UnitRow says that one row is one unit of privacy.

@@ -167,7 +167,15 @@ func (p *Planned) Tables() []string {
 			names = append(names, t.Name)
 		}
 	}
+	if m := d.Key.Members; m != nil && !slices.Contains(names, m.Table) && p.byMember(names) {
+		names = append(names, m.Table)
+	}
 	return names
+}
+
+// byMember reports whether one of the tables names a member of a unit, and not the unit.
+func (p *Planned) byMember(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return p.Job.Of(name).Dataset.Key.Member != "" })
 }
 
 // Seen is the plan as one of several tables sees it: with the releases from it, for a look at the table.
@@ -205,6 +213,9 @@ func (p *Planned) Partners(table string) []job.Column {
 // ColumnsOf are the columns that the job reads of one of several tables: for its releases, and for those of other tables.
 func (p *Planned) ColumnsOf(table string) []string {
 	names := p.rowsOf(table)
+	if m := p.Job.Dataset.Key.Members; m != nil && m.Table == table && p.byMember(p.Tables()) {
+		names = append(names, m.Column)
+	}
 	for _, other := range p.Job.Dataset.Tables {
 		for _, c := range p.Partners(other.Name) {
 			if c.Joined.Table != table {

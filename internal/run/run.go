@@ -14,7 +14,6 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
-	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -32,7 +31,7 @@ type Runner struct {
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
 	sides     map[string]*side              // its tables, by name; "" for the only one
 	several   int64                         // the number of units of several tables
-	index     *units.Index                  // of the units of several tables
+	index     *tableNumbers                 // of the units of several tables
 	begins    func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error)
 	part      *part // of the table, on a machine that adds up for another one; else nil
 	sums      *sums // what such machines have added up, else nil
@@ -188,7 +187,7 @@ func (r *Runner) begin(ctx context.Context, d *plan.PlannedDraw) (*picker, error
 	}
 	switch {
 	case one == nil:
-		return picks, picks.drawUnits(r.index, r.population())
+		return picks, picks.drawUnits(r.index.index, r.population())
 	case one.units.caps():
 		return picks, picks.drawUnits(one.units.index, r.population())
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -51,6 +50,12 @@ func (o *OpenedTable) comparable(j *job.Job) error {
 		key := view.Dataset.Key.Column
 		c, _ := t.column(key)
 		at := "dataset.tables." + t.name
+		if m := view.Dataset.Key.Members; view.Dataset.Key.Member != "" {
+			if err := o.sameMembers(j, c, m, at); err != nil {
+				return err
+			}
+			continue
+		}
 		switch {
 		case !keyKinds[c.Kind]:
 			return failure.InJob(j, at, "has a "+c.Kind.String()+" in the column of the unit, "+key, "tables are joined by texts or whole numbers")
@@ -66,6 +71,17 @@ func (o *OpenedTable) comparable(j *job.Job) error {
 		}
 	}
 	return nil
+}
+
+// sameMembers refuses a column of members that cannot be compared with that of their table.
+func (o *OpenedTable) sameMembers(j *job.Job, c table.Column, m *job.Members, at string) error {
+	i := slices.IndexFunc(o.parts, func(p *OpenedTable) bool { return p.name == m.Table })
+	of, _ := o.parts[i].column(m.Column)
+	if keyKinds[c.Kind] && keyKinds[of.Kind] && (c.Kind == table.String) == (of.Kind == table.String) {
+		return nil
+	}
+	return failure.InJob(j, at, "has "+c.Kind.String()+" in the column of the member, and table "+m.Table+" has "+of.Kind.String()+": “007” is not 7",
+		"write both files with one type; in a CSV file columns: {"+m.Column+": {type: number}} says that they are whole numbers, and without it they are texts")
 }
 
 // textual reports whether the key of a table is stored as text.
@@ -118,10 +134,10 @@ func (o *OpenedTable) Ahead(ctx context.Context) error {
 func (r *Runner) settleTables(ctx context.Context, src *noise.Source) error {
 	d := &r.Plan.Job.Dataset
 	var err error
-	var parts map[string]*units.Index
-	if r.index, parts, r.several, err = r.Table.numberTables(ctx, r.Plan.Job); err != nil {
+	if r.index, r.several, err = r.Table.numberTables(ctx, r.Plan.Job); err != nil {
 		return err
 	}
+	parts := r.index.parts
 	if d.Relation == privacy.ReplaceOne && r.several != d.Size {
 		return errSize
 	}

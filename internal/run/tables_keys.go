@@ -1,9 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
@@ -42,53 +45,163 @@ func keyOf(v table.Values, rows int) table.Values {
 	return out
 }
 
+// tableNumbers are the numbers of the units of all tables, which each table has a part of.
+type tableNumbers struct {
+	index *units.Index
+	parts map[string]*units.Index
+	files []*units.Index // beside index
+}
+
+func (t *tableNumbers) Close() error {
+	err := t.index.Close()
+	for _, x := range t.files {
+		err = errors.Join(err, x.Close())
+	}
+	return err
+}
+
 // numberTables numbers the units of all tables. The units of the population come first, and without a population those of
-// all tables count. Each table has its part of the index.
+// all tables count.
 //
 // # Contract
 //
 // Two rows of any tables have the same number exactly if their keys are equal. A row without a key has no number, or one
-// that no other row of any table has (missing: own). Where a table defines the population, a row of another unit has no
-// number in any table. Proof: tables.proof.md.
-func (o *OpenedTable) numberTables(ctx context.Context, j *job.Job) (_ *units.Index, parts map[string]*units.Index, n int64, err error) { // P32
+// that no other row of any table has (missing: own). A row that names a member has the number of the member's one row, or
+// none. Where a table defines the population, a row of another unit has no number in any table. Proof: tables.proof.md.
+func (o *OpenedTable) numberTables(ctx context.Context, j *job.Job) (_ *tableNumbers, n int64, err error) { // P32
+	all, err := o.number(ctx, j, func(u job.Unit) units.NullUnits { return units.NullUnits(u.Missing) })
+	if err != nil {
+		return nil, 0, err
+	}
+	n = all.index.Units()
+	if d := &j.Dataset; d.Population != "" {
+		if n, err = largest(all.parts[d.Population]); err != nil {
+			all.Close()
+			return nil, 0, err
+		}
+	}
+	for name, part := range all.parts {
+		all.parts[name] = part.Below(n)
+	}
+	return all, n, nil
+}
+
+// number numbers the units of all tables, with a rule for the rows of each that name none.
+func (o *OpenedTable) number(ctx context.Context, j *job.Job, nulls func(job.Unit) units.NullUnits) (_ *tableNumbers, err error) {
 	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
+	all := &tableNumbers{index: index, parts: map[string]*units.Index{}}
 	defer func() {
 		if err != nil {
-			index.Close()
+			all.Close()
 		}
 	}()
 	for _, t := range o.parts {
-		key := j.Of(t.name).Dataset.Key
-		err = t.rows.Scan(ctx, table.ScanOptions{Columns: []string{key.Column}, Content: t.Content}, func(b table.Batch) error {
-			return index.AddTable(units.NullUnits(key.Missing), keyOf(b.Columns[0], b.Rows), b.Rows)
-		})
-		if err != nil {
-			return nil, nil, 0, err
+		if key := j.Of(t.name).Dataset.Key; key.Member == "" {
+			if err = t.addKeys(ctx, index, key.Column, nulls(key)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err = index.Finish(); err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
-	n = index.Units()
-	if d := &j.Dataset; d.Population != "" {
-		first := index.Part(0, o.parts[0].Rows(), n)
-		if n, err = largest(first); err != nil {
-			return nil, nil, 0, err
+	at := int64(0)
+	for _, t := range o.parts {
+		if j.Of(t.name).Dataset.Key.Member == "" {
+			all.parts[t.name] = index.Part(at, t.Rows(), index.Units())
+			at += t.Rows()
 		}
 	}
-	parts, at := map[string]*units.Index{}, int64(0)
 	for _, t := range o.parts {
-		parts[t.name] = index.Part(at, t.Rows(), n)
-		at += t.Rows()
+		key := j.Of(t.name).Dataset.Key
+		if key.Member == "" {
+			continue
+		}
+		mapped, err := o.throughMembers(ctx, t, key, all, nulls(key))
+		if err != nil {
+			return nil, err
+		}
+		all.files = append(all.files, mapped)
+		all.parts[t.name] = mapped.Part(0, t.Rows(), index.Units())
 	}
-	return index, parts, n, nil
+	return all, nil
+}
+
+// addKeys adds the rows of a table to an index of several.
+func (o *OpenedTable) addKeys(ctx context.Context, index *units.Index, column string, nulls units.NullUnits) error {
+	return o.rows.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: o.Content}, func(b table.Batch) error {
+		return index.AddTable(nulls, keyOf(b.Columns[0], b.Rows), b.Rows)
+	})
+}
+
+// throughMembers numbers the rows of a table that name members: each has the unit of the row in which the member stands.
+//
+// # Contract
+//
+// A member stands in one row of its table, or there is an error. A row that names no member of that table has no number.
+// Proof: tables.proof.md.
+func (o *OpenedTable) throughMembers(ctx context.Context, t *OpenedTable, key job.Unit, all *tableNumbers, nulls units.NullUnits) (*units.Index, error) { // P32
+	at := slices.IndexFunc(o.parts, func(p *OpenedTable) bool { return p.name == key.Members.Table })
+	from := o.parts[at]
+	names, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
+	if err != nil {
+		return nil, err
+	}
+	defer names.Close()
+	if err = from.addKeys(ctx, names, key.Members.Column, units.DropNulls); err == nil {
+		err = t.addKeys(ctx, names, key.Member, units.DropNulls)
+	}
+	if err == nil {
+		err = names.Finish()
+	}
+	if err != nil {
+		return nil, err
+	}
+	const nowhere = -2
+	unitOf := make([]int32, names.Units()) // by the number of the member
+	for i := range unitOf {
+		unitOf[i] = nowhere
+	}
+	whose := all.parts[from.name]
+	member, unit := make([]int32, someNumbers), make([]int32, someNumbers)
+	for first := int64(0); first < from.Rows(); first += someNumbers {
+		n := min(someNumbers, from.Rows()-first)
+		if err := cmp.Or(names.Numbers(first, member[:n]), whose.Numbers(first, unit[:n])); err != nil {
+			return nil, err
+		}
+		for i, m := range member[:n] {
+			if m < 0 {
+				continue
+			}
+			if unitOf[m] != nowhere {
+				return nil, ErrMember
+			}
+			unitOf[m] = unit[i]
+		}
+	}
+	named := names.Part(from.Rows(), t.Rows(), names.Units())
+	return all.index.Mapped(t.Rows(), func(first int64, dst []int32) error {
+		err := named.Numbers(first, dst)
+		for i, m := range dst {
+			if m >= 0 {
+				dst[i] = unitOf[m]
+			}
+			if dst[i] == nowhere || m < 0 {
+				dst[i] = -1
+				if nulls == units.RefuseNulls && err == nil {
+					err = units.ErrNullKey
+				}
+			}
+		}
+		return err
+	})
 }
 
 // KeysOf counts for each table the units that have no row in each of the others. It is for a look at the tables (P19), so no
-// rule for rows without a unit ends it.
+// rule for rows without a unit ends it, except that of rows that name a member.
 func KeysOf(ctx context.Context, p *plan.Planned) (map[string]map[string]int64, error) {
 	o, err := openTables(ctx, p, 0)
 	if err != nil {
@@ -98,27 +211,20 @@ func KeysOf(ctx context.Context, p *plan.Planned) (map[string]map[string]int64, 
 	if err := o.Load(ctx); err != nil {
 		return nil, err
 	}
-	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
+	all, err := o.number(ctx, p.Job, func(u job.Unit) units.NullUnits {
+		if u.Member != "" {
+			return units.NullUnits(u.Missing)
+		}
+		return units.DropNulls // what becomes of them is told table by table
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer index.Close()
-	for _, t := range o.parts {
-		key := p.Job.Of(t.name).Dataset.Key
-		err = t.rows.Scan(ctx, table.ScanOptions{Columns: []string{key.Column}, Content: t.Content}, func(b table.Batch) error {
-			return index.AddTable(units.DropNulls, keyOf(b.Columns[0], b.Rows), b.Rows)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := index.Finish(); err != nil {
-		return nil, err
-	}
-	has, at := make([]*rowSet, len(o.parts)), int64(0)
+	defer all.Close()
+	has := make([]*rowSet, len(o.parts))
 	for i, t := range o.parts {
-		has[i] = newRowSet(index.Units())
-		err := eachNumber(index.Part(at, t.Rows(), index.Units()), func(unit int32) {
+		has[i] = newRowSet(all.index.Units())
+		err := eachNumber(all.parts[t.name], func(unit int32) {
 			if unit >= 0 {
 				has[i].add(int64(unit))
 			}
@@ -126,7 +232,6 @@ func KeysOf(ctx context.Context, p *plan.Planned) (map[string]map[string]int64, 
 		if err != nil {
 			return nil, err
 		}
-		at += t.Rows()
 	}
 	out := map[string]map[string]int64{}
 	for i, t := range o.parts {

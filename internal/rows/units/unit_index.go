@@ -207,8 +207,37 @@ func (x *Index) AddTable(nulls NullUnits, unit table.Values, rows int) error {
 
 // Part returns a finished index of some of its rows, those of one table. Only the first units count: the rows of others
 // belong to none. It lives as long as the index, which alone is closed.
-func (x *Index) Part(first, rows, units int64) *Index {
+func (x *Index) Part(first, rows, units int64) *Index { return x.sub(first, rows, units) }
+
+// Below returns a part of an index in which the first units alone count, as Part does.
+func (x *Index) Below(units int64) *Index { return x.sub(x.first, x.Rows(), units) }
+
+func (x *Index) sub(first, rows, units int64) *Index {
 	part := *x
 	part.part, part.first, part.rows, part.units = true, first, rows, units
 	return &part
+}
+
+// Mapped returns a finished index of other rows, whose units are among those of x: read writes their numbers, or -1, as
+// Numbers does. It has memory and a file of its own, and lives as long as x.
+func (x *Index) Mapped(rows int64, read func(first int64, dst []int32) error) (*Index, error) {
+	out := *x
+	out.part, out.first, out.disk = false, 0, nil
+	out.numbers = numbers{dir: x.spec.Dir, room: x.numbers.room}
+	some, ids := make([]int32, chunkRows), make([]uint32, chunkRows)
+	for first := int64(0); first < rows; first += chunkRows {
+		n := min(chunkRows, rows-first)
+		err := read(first, some[:n])
+		for i, unit := range some[:n] {
+			ids[i] = uint32(unit) // -1 is noUnit
+		}
+		if err == nil {
+			err = out.numbers.add(ids[:n])
+		}
+		if err != nil {
+			out.Close()
+			return nil, err
+		}
+	}
+	return &out, nil
 }

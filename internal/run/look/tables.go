@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/report"
 )
@@ -48,7 +49,14 @@ func takeTables(ctx context.Context, p *plan.Planned, record func() (string, err
 		l.fails("INVALID_JOB", "%s", known.Error())
 		return l, nil
 	}
-	if err != nil {
+	switch m := p.Job.Dataset.Key.Members; {
+	case errors.Is(err, run.ErrMember):
+		l.fails("DATA_UNIT", "table %s: column %s: a member has two rows, and tables that name members do not say whose their rows are", m.Table, m.Column)
+		return l, nil
+	case errors.Is(err, units.ErrNullKey):
+		l.fails("DATA_UNIT", "a row names a member that table %s does not have, or none; say unit.missing: drop in its table to leave it out", m.Table)
+		return l, nil
+	case err != nil:
 		return nil, run.SourceFailure(ctx, p.Job, err)
 	}
 	for i := range l.Tables {

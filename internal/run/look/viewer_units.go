@@ -20,7 +20,10 @@ func (v *viewer) unit(ctx context.Context) error {
 		v.look.fails("SOURCE_NO_SUCH_COLUMN", "column %s of dataset.unit is not in the table, or cannot be read", name)
 		return nil
 	}
-	if d := &v.plan.Job.Dataset; d.Folds() || d.Cap != nil {
+	switch d := &v.plan.Job.Dataset; {
+	case d.Key.Member != "": // its units are known with the other tables alone
+		return nil
+	case d.Folds() || d.Cap != nil:
 		return v.unitRows(ctx, name)
 	}
 	o := &run.OpenedTable{Table: v.table, Content: v.content}

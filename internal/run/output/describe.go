@@ -466,6 +466,9 @@ func datasetReport(j *job.Job) report.Dataset {
 func tablesReport(j *job.Job) (out []report.DataTable) {
 	for _, t := range j.Dataset.Tables {
 		one := report.DataTable{Name: t.Name, Population: t.Name == j.Dataset.Population, UnitColumn: t.Key.Column}
+		if t.Key.Member != "" {
+			one.MemberOf = t.Key.Members.Table
+		}
 		switch {
 		case t.OneRow:
 		case t.Folds():

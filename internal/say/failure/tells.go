@@ -34,7 +34,7 @@ var Tales = []Tale{
 	{[]string{"DATA_MISSING"}, paid, "A column that the job declares complete has a missing value. The job chooses the column."},
 	{[]string{"DATA_OUTSIDE"}, paid, "A column holds a category outside the domain. The job chooses column and domain, so this answers: does anybody have a value outside this list?"},
 	{[]string{"DATA_TYPE"}, paid, "A column holds a value that cannot be read as the type that the job chooses."},
-	{[]string{"DATA_UNIT"}, paid, "A unit has two rows, or a row names no unit; in a panel also that a key is neither a text nor a whole number. The job chooses the column."},
+	{[]string{"DATA_UNIT"}, paid, "A unit has two rows, a member of a unit has, or a row names no unit; in a panel also that a key is neither a text nor a whole number. The job chooses the column."},
 	{[]string{"SAMPLE_SIZE_MISMATCH"}, paid, "The number of units is another than `dataset.size`, a number of the job."},
 	{[]string{"SAMPLE_TOO_FEW_ROWS"}, paid, "The table has fewer units than `dataset.at_least`, a number of the job."},
 	{[]string{"SAMPLE_FRAME_MISMATCH"}, paid, "A unit of the frame has another number of rows than the frame says, and the frame is a file of the job."},
