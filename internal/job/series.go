@@ -56,12 +56,12 @@ type PeriodsOfUnit struct{ AtMost, Apart int64 }
 // periods_of_unit says. Otherwise nothing checks in how many periods a unit is. A slice may then not change, since a
 // late row could push out one that was counted (P31).
 func (j *Job) CapsPeriods() bool {
-	if len(j.Series) == 0 {
-		return false
-	}
-	s := &j.Series[0]
-	return s.Unit != nil && j.Dataset.Key.Column != "" && s.Revised != RevisedAccept
+	said := slices.ContainsFunc(j.Series, func(s Series) bool { return s.Unit != nil }) // all series of a job mean the same units
+	return said && j.Dataset.Key.Column != "" && j.Series[0].Revised != RevisedAccept
 }
+
+// PeriodsOfUnit returns in how many periods a unit of a job with a series counts.
+func (j *Job) PeriodsOfUnit() PeriodsOfUnit { return j.Series[0].unit() }
 
 // Revised says what a run does where a slice changed since it was measured.
 type Revised string

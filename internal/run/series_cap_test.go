@@ -138,3 +138,16 @@ func TestPluginsInSeriesMayChangeTheirSums(t *testing.T) {
 		}
 	}
 }
+
+// All series of a job mean the same units, whichever of them says so.
+func TestTheCapHoldsForAllSeriesOfAJob(t *testing.T) {
+	y := planSeries(t, "periods_of_unit: {at_most: 1}", "rho", builtins(builtin.Mechanisms()),
+		"series:\n  s:", "series:\n  first:\n    periods: {from: 2026-01, to: 2026-03}\n    publish: [month]\n  s:", "{name: n, series: s", "{name: n, series: first")
+	two := []row{{2, 0}}
+	base, with := y.steps(others, nil), y.steps(append(slices.Clone(others), life{two, two, two}), nil)
+	for _, rel := range y.plan.Releases() {
+		if got, most := y.apart(rel, base, with), float(rel.Series.Most()); got > most*slack || rel.Series.Life().Cmp(rel.Series.Most()) != 0 {
+			t.Errorf("%s: a unit in all periods costs ρ %g and was charged %g", rel.Job.Name, got, most)
+		}
+	}
+}

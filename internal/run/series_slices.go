@@ -84,7 +84,7 @@ func (t *OpenedTable) periods(ctx context.Context, column string, periods []stri
 // else: not on later periods, on other units or on chance. All rows of a unit in a period count, or none. A row without
 // a unit counts: its rule is that of dataset.unit.missing. Proof: cap.proof.md. // P31
 func (s *Slices) capPeriods(ctx context.Context) error {
-	d, of := &s.plan.Job.Dataset, s.plan.Job.Series[0].Unit
+	d, of := &s.plan.Job.Dataset, s.plan.Job.PeriodsOfUnit()
 	index, err := units.NewIndex(units.IndexSpec{Null: units.NullUnits(d.Key.Missing), Memory: s.views[0].memory})
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *Slices) capPeriods(ctx context.Context) error {
 type counted struct{ times, last int16 }
 
 // counts reports whether the unit counts in a period in which it has rows, and notes it.
-func (c *counted) counts(period int, of *job.PeriodsOfUnit) bool {
+func (c *counted) counts(period int, of job.PeriodsOfUnit) bool {
 	switch {
 	case c.times > 0 && int(c.last) == period:
 		return true
