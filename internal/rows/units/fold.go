@@ -147,17 +147,18 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 
 // addAll adds every unit that an Index has numbered, without a value.
 func (f *Folder) addAll() error {
-	valid := make([]byte, chunkRows/8)
+	some := min(chunkRows, f.spec.Units)
+	valid := make([]byte, (some+7)/8)
 	columns, masks := make([]table.Values, len(f.spec.Columns)), make([][]byte, f.spec.Views)
 	for i, c := range f.spec.Columns {
-		if columns[i] = (table.Values{Float64: make([]float64, chunkRows), Valid: valid}); !c.Number {
-			columns[i] = table.Values{Codes: make([]int32, chunkRows), Dict: c.Domain, Valid: valid}
+		if columns[i] = (table.Values{Float64: make([]float64, some), Valid: valid}); !c.Number {
+			columns[i] = table.Values{Codes: make([]int32, some), Dict: c.Domain, Valid: valid}
 		}
 	}
 	for v := 1; v < len(masks); v++ {
 		masks[v] = valid
 	}
-	unit := table.Values{Int64: make([]int64, chunkRows)}
+	unit := table.Values{Int64: make([]int64, some)}
 	for first := int64(0); first < f.spec.Units; first += chunkRows {
 		n := min(chunkRows, f.spec.Units-first)
 		for i := range unit.Int64[:n] {
