@@ -2,7 +2,9 @@ package ratio
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -96,59 +98,73 @@ func (d drawn) AddLaplace(_ context.Context, ev privacy.DiscreteLaplace, v []int
 
 // Where the sum below the line is about as large as its noise, many intervals have one end or none, and still the ones that are
 // shown, taken as at least their low end where the high one is blank, hold the ratio in 95 of 100 runs over all: a run whose
-// interval holds everything counts as one that holds it. Fewer than 1,845 of 2,000 would have a probability below 1e-6 for a
-// rate of 0.95 (Chernoff). The low ends say something: a third of the intervals have one. The twin takes a blank high end for
-// the low one's mirror image about the estimate, and is refuted.
+// interval holds everything counts as one that holds it. Fewer than 1,845 of 2,000, or 169 of 200, would have a probability
+// below 1e-6 for a rate of 0.95 (Chernoff). The low ends say something: a third of the intervals have one. The twin takes a blank high end for
+// twice the low one, and is refuted. The rows are a whole table, and a sample of a tenth of one.
 func TestIntervalsWithOneEnd(t *testing.T) {
 	src, err := noise.NewSource()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const runs = 2000
+	const n = 40
 	y, x := number("y", 0, 10, sdk.MissingDrop), number("x", 0, 10, sdk.MissingDrop)
-	tab := sdktest.Table{Rows: 40, Columns: map[string]sdk.Values{"y": {Float64: make([]float64, 40)}, "x": {Float64: make([]float64, 40)}}}
-	above, below := 0.0, 0.0
-	for i := range 40 {
-		a, b := float64(5+i%5), float64(i%10/9)*12.5 // many pay, few times
-		tab.Columns["y"].Float64[i], tab.Columns["x"].Float64[i] = a, math.Min(b, 10)
-		above, below = above+a, below+math.Min(b, 10)
-	}
-	req := lineartest.Request(`{"numerator":"y","denominator":"x","interval":{"level":95}}`, 0, y, x)
-	held, oneEnd, mirrored, shown := 0, 0, 0, 0
-	for range runs {
-		out, err := sdktest.Run(Mechanism{}, req, tab, drawn{src: src})
-		if err != nil {
-			t.Fatal(err)
+	rng := rand.New(rand.NewPCG(1, 3))
+	for _, size := range []int{n, 10 * n} { // of the population
+		var all [2][]float64
+		above, below := 0.0, 0.0
+		for i := range size {
+			all[0], all[1] = append(all[0], float64(5+i%5)), append(all[1], float64(i%10/9)*10) // many pay, few times
+			above, below = above+all[0][i], below+all[1][i]
 		}
-		low, high, flag := lineartest.Get(out, linear.LowField)[0], lineartest.Get(out, linear.HighField)[0], ""
-		for _, c := range out.Result.Columns {
-			if c.Name == sdk.FlagField {
-				flag = c.String[0]
+		runs, least := 2000, 1845
+		params := `{"numerator":"y","denominator":"x","interval":{"level":95}}`
+		if size > n {
+			runs, least = 200, 169 // each takes a hundred times as long
+			square := 0.9 * n / (n - 1.)
+			params = fmt.Sprintf(`{"numerator":"y","denominator":"x","interval":{"level":95,"square":%v,"mean":%v,"rows":%d}}`, square, square/n, n)
+		}
+		req := lineartest.Request(params, 0, y, x)
+		held, oneEnd, mirrored, shown := 0, 0, 0, 0
+		for range runs {
+			var drawnRows [2][]float64
+			for _, i := range rng.Perm(size)[:n] {
+				drawnRows[0], drawnRows[1] = append(drawnRows[0], all[0][i]), append(drawnRows[1], all[1][i])
+			}
+			tab := sdktest.Table{Rows: n, Columns: map[string]sdk.Values{"y": {Float64: drawnRows[0]}, "x": {Float64: drawnRows[1]}}}
+			out, err := sdktest.Run(Mechanism{}, req, tab, drawn{src: src})
+			if err != nil {
+				t.Fatal(err)
+			}
+			low, high, flag := lineartest.Get(out, linear.LowField)[0], lineartest.Get(out, linear.HighField)[0], ""
+			for _, c := range out.Result.Columns {
+				if c.Name == sdk.FlagField {
+					flag = c.String[0]
+				}
+			}
+			switch {
+			case flag == linear.NearZero:
+				held++
+				continue
+			case flag == sdk.AtLeast:
+				if oneEnd++; !math.IsNaN(high) || math.IsNaN(low) {
+					t.Fatal("the flag names an end that is not there")
+				}
+				high = math.Inf(1)
+			}
+			shown++
+			if low <= above/below && above/below <= high {
+				held++
+			}
+			if low <= above/below && above/below <= 2*low {
+				mirrored++
 			}
 		}
-		switch {
-		case flag == linear.NearZero:
-			held++
-			continue
-		case flag == sdk.AtLeast:
-			if oneEnd++; !math.IsNaN(high) || math.IsNaN(low) {
-				t.Fatal("the flag names an end that is not there")
-			}
-			high = math.Inf(1)
+		t.Logf("of %d: %d of %d hold it, %d have one end, %d none; the twin holds it %d times of %d", size, held, runs, oneEnd, runs-shown, mirrored, shown)
+		if held < least || oneEnd < runs/3 {
+			t.Errorf("of %d: %d of %d hold the ratio; %d have one end", size, held, runs, oneEnd)
 		}
-		shown++
-		if low <= above/below && above/below <= high {
-			held++
+		if mirrored > shown*9/10 {
+			t.Errorf("of %d: the twin holds the ratio in %d of %d", size, mirrored, shown)
 		}
-		if low <= above/below && above/below <= 2*low {
-			mirrored++
-		}
-	}
-	t.Logf("%d of %d hold it, %d have one end, %d none; the twin holds it %d times of %d", held, runs, oneEnd, runs-shown, mirrored, shown)
-	if held < 1845 || oneEnd < runs/3 {
-		t.Errorf("%d of %d hold the ratio; %d have one end", held, runs, oneEnd)
-	}
-	if mirrored > shown*9/10 {
-		t.Errorf("the twin holds the ratio in %d of %d", mirrored, shown)
 	}
 }
