@@ -1,6 +1,9 @@
 package pld
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // sum is a sum of independent lattice losses with one step h.
 type sum struct {
@@ -9,23 +12,28 @@ type sum struct {
 	work  *effort
 }
 
+// chunk is a number of cells of a lattice that are looked at together.
+const chunk = 16
+
+// peaks returns the logarithm of the largest mass of each chunk, found once: a query asks for
+// many tilts.
+func (l *lattice) peaks() []float64 {
+	if l.logs == nil {
+		for i := 0; i < len(l.p); i += chunk {
+			l.logs = append(l.logs, math.Log(slices.Max(l.p[i:min(i+chunk, len(l.p))])))
+		}
+	}
+	return l.logs
+}
+
 // cumulants are k(θ) = log Σ p·e^(θl) of one part and its first two derivatives.
 func (l *lattice) cumulants(theta float64) (k, mean, variance float64) {
-	const chunk = 16
 	peak, heavy := math.Inf(-1), 0
 	step := theta * l.h
 	base := theta * l.first()
-	for i := 0; i < len(l.p); i += chunk {
-		m := 0.0
-		for _, p := range l.p[i:min(i+chunk, len(l.p))] {
-			if p > m {
-				m = p
-			}
-		}
-		if m > 0 {
-			if v := math.Log(m) + base + step*float64(i); v > peak {
-				peak, heavy = v, i
-			}
+	for j, log := range l.peaks() {
+		if v := log + base + step*float64(j*chunk); v > peak {
+			peak, heavy = v, j*chunk
 		}
 	}
 	if math.IsInf(peak, -1) {

@@ -11,6 +11,7 @@ type lattice struct {
 	infQ float64 // mass under the second where the first has none (upper)
 	n    float64 // how often it is composed with itself
 	mid  int     // index of the heaviest cell, the origin of index arithmetic
+	logs []float64
 }
 
 func (l *lattice) first() float64 { return l.o + float64(l.lo)*l.h }

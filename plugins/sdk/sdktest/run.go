@@ -209,9 +209,7 @@ func (s inProcess) Plan(_ context.Context, req sdk.PlanRequest) (plan sdk.Plan, 
 }
 
 func (s inProcess) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Plan, table Table, noise sdk.Host) (out Outcome, err error) {
-	if out.Description, err = s.Describe(ctx); err != nil {
-		return out, err
-	}
+	out.Description = s.m.Describe() // which making the plan has checked
 	out.Plan = plan
 	rows, err := newRows(table, req.Public, plan)
 	if err != nil {
