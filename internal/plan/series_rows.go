@@ -101,7 +101,7 @@ func additive(errors []sdk.ExpectedError) bool {
 func (r *PlannedRelease) Changing(correlation float64) (json.RawMessage, error) {
 	var said map[string]json.RawMessage
 	if err := json.Unmarshal(r.Params, &said); err != nil || said["interval"] == nil {
-		return nil, fmt.Errorf("%s tells no change between two periods: leave change out of publish", r.Job.Mechanism)
+		return nil, r.noChange()
 	}
 	interval, err := with(said["interval"], "change", map[string]float64{"correlation": correlation})
 	if err != nil {
@@ -117,10 +117,24 @@ func (r *PlannedRelease) tellsChanges(ctx context.Context, spec *job.Series) err
 	}
 	req := r.at(r.target)
 	var err error
-	if req.Params, err = r.Changing(0); err == nil {
-		_, err = r.Mech.Plan(ctx, req)
+	if req.Params, err = r.Changing(0); err != nil {
+		return err
 	}
-	return err
+	twice, err := r.Mech.Plan(ctx, req)
+	if err != nil {
+		return err
+	}
+	one, err := callsOf(r.Plan.Event, inEpsilon(&r.Job))
+	two, err2 := callsOf(twice.Event, inEpsilon(&r.Job))
+	if err != nil || err2 != nil || len(two) != 2*len(one) {
+		return r.noChange()
+	}
+	return nil
+}
+
+// noChange says that a mechanism cannot compare two periods.
+func (r *PlannedRelease) noChange() error {
+	return fmt.Errorf("%s tells no change between two periods: leave change out of publish", r.Job.Mechanism)
 }
 
 // ExpectedError is an error to expect, and what it would be otherwise.
