@@ -132,7 +132,7 @@ func (r *PlannedRelease) tellsChanges(ctx context.Context, spec *job.Series) err
 	return nil
 }
 
-// noChange says that a mechanism cannot compare two periods.
+// noChange returns the refusal of a mechanism that cannot compare two periods.
 func (r *PlannedRelease) noChange() error {
 	return fmt.Errorf("%s tells no change between two periods: leave change out of publish", r.Job.Mechanism)
 }
