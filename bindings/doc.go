@@ -10,5 +10,5 @@
 // program: a privacy number is what others ask for first.
 //
 // The folders python and r hold thin packages that call the program with --json: check, plan, run, ledger, read_release and
-// plot. They compute nothing, and make languages tries them.
+// plot. They compute nothing. Each has a story from a table to a release: python/start.ipynb, r/inst/doc/start.md. make languages tries them.
 package bindings

@@ -50,13 +50,19 @@ def _call(*args, set=None):
     return events
 
 
-def check(job, set=None):
-    """Returns the problems of a job, each as text; an empty list where there is none. Reads no table."""
+def check(job, set=None, look=None):
+    """Returns the problems of a job, each as text; an empty list where there is none.
+
+    Reads no table, except where look names a new file: then the table is read in private, the ledger notes it, and what was found goes to that
+    file, which is secret, as is whether the table has problems.
+    """
     try:
-        _call("check", job, set=set)
+        _call("check", job, *(["--data", "--out", look] if look else []), set=set)
     except Error as e:
         if e.code == "INVALID_JOB":
             return [_problem(p) for p in e.problems]
+        if e.code == "DATA_UNFIT":
+            return [str(e)]
         raise
     return []
 

@@ -1,7 +1,9 @@
+import ast
 import json
 import math
 import os
 import random
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +65,32 @@ def test_notebook(folder):
     dprelease.plot(run["visits"]).save("picture.html")
     page = (folder / "picture.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 1 and "north" in page and "script" not in page
+
+
+def test_the_notebook_start(tmp_path, monkeypatch):
+    """Runs its cells in order, and shows the value of a last line as a notebook does."""
+    notebook = json.loads((Path(__file__).parent.parent / "start.ipynb").read_text(encoding="utf-8"))
+    monkeypatch.chdir(tmp_path)
+    names, shown = {}, []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == [] and cell["execution_count"] is None
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, cell["id"], "exec"), names)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), cell["id"], "eval"), names)
+            shown.append(value._repr_html_() if hasattr(value, "_repr_html_") else repr(value))
+    checked, unfit, fit, plan, visits, cost, same, ledger = [s for s in shown if s != "None"]
+    assert checked == fit == "[]" and "DATA_UNFIT" in unfit and plan.endswith("the whole job: ε 0.5, δ 0")
+    assert "<iframe" in visits and "east" in visits and "<iframe" in cost and same == "True" and "'spent': '0.5'" in ledger
+    assert "abroad" in (tmp_path / "CONFIDENTIAL-look.txt").read_text(encoding="utf-8") and "abroad" not in "".join(shown)
+
+
+def test_the_notebook_has_the_form_of_notebooks():
+    nbformat = pytest.importorskip("nbformat")
+    nbformat.validate(nbformat.read(Path(__file__).parent.parent / "start.ipynb", as_version=4))
 
 
 def test_problems(folder):

@@ -31,11 +31,11 @@ problem <- function(p) {
   sprintf("%s:%d:%d: %s: %s%s", p$file, p$line, p$column, p$path, p$message, hint)
 }
 
-check <- function(job, set = list()) {
+check <- function(job, set = list(), look = NULL) {
   tryCatch({
-    call(c("check", job), set)
+    call(c("check", job, if (!is.null(look)) c("--data", "--out", look)), set)
     character()
-  }, dprelease_error = function(e) if (identical(e$code, "INVALID_JOB")) e$problems else stop(e))
+  }, dprelease_error = function(e) switch(e$code, INVALID_JOB = e$problems, DATA_UNFIT = conditionMessage(e), stop(e)))
 }
 
 plan <- function(job, set = list()) structure(last(call(c("plan", job), set)), class = "dprelease_plan")
