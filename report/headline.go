@@ -171,8 +171,9 @@ func (r *result) verdict(report *Report, id int) verdictView {
 	}
 	flags := r.columns["flag"].Text
 	blank, reason := 0, ""
+	oneEnd := r.oneEnds()
 	for i, f := range flags {
-		if f != "" && r.oneEnd(i) == "" {
+		if f != "" && oneEnd(i) == "" {
 			blank, reason = blank+1, f
 		}
 	}

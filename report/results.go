@@ -288,12 +288,13 @@ func (r *result) bars() ([]bar, legend) {
 	l := legend{names: r.w}
 	sure, worst, assumed := true, false, false
 	var out []bar
+	oneEnd := r.oneEnds()
 	for i, v := range value.numbers() {
 		b := bar{value: v, low: v, high: v, suppressed: math.IsNaN(v), sampled: sampled}
 		if i < len(flags) {
 			b.flag = flags[i]
 		}
-		if end := r.oneEnd(i); end != "" {
+		if end := oneEnd(i); end != "" {
 			b.flag = end
 		}
 		if i < len(sds) && sds[i] > 0 {
@@ -348,16 +349,18 @@ func (r *result) bars() ([]bar, legend) {
 	return out, l
 }
 
-// oneEnd returns what the interval of row i says if it has one end, "" where it has two or none.
-func (r *result) oneEnd(i int) string {
+// oneEnds returns a function that says of a row what its interval says if it has one end, and "" where it has two or none.
+func (r *result) oneEnds() func(i int) string {
 	low, high := r.columns["interval_low"].numbers(), r.columns["interval_high"].numbers()
-	if i >= len(low) || i >= len(high) || math.IsNaN(low[i]) == math.IsNaN(high[i]) {
-		return ""
+	return func(i int) string {
+		if i >= len(low) || i >= len(high) || math.IsNaN(low[i]) == math.IsNaN(high[i]) {
+			return ""
+		}
+		if math.IsNaN(high[i]) {
+			return r.w.t("result.at_least", rounded(low[i], math.Abs(low[i])/50))
+		}
+		return r.w.t("result.at_most", rounded(high[i], math.Abs(high[i])/50))
 	}
-	if math.IsNaN(high[i]) {
-		return r.w.t("result.at_least", rounded(low[i], math.Abs(low[i])/50))
-	}
-	return r.w.t("result.at_most", rounded(high[i], math.Abs(high[i])/50))
 }
 
 // unbounded is the width of an interval that says nothing: it has no end that could be drawn.
