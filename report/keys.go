@@ -13,6 +13,8 @@ type Keys struct {
 	// release's.
 	From      string         `json:"from,omitempty"`
 	AtMost    int64          `json:"at_most,omitempty"`
+	Top       int64          `json:"top,omitempty"`       // instead of AtMost: so many of the largest, ranked
+	ByChance  bool           `json:"by_chance,omitempty"` // chance decides which stay where more than AtMost are kept
 	Target    *privacy.Point `json:"target,omitempty"`
 	Sample    *privacy.Point `json:"sample_budget,omitempty"`
 	Guarantee *Guarantee     `json:"guarantee,omitempty"` // of the selection alone
@@ -45,6 +47,12 @@ func (k *Keys) Text(d Dataset) []string {
 		return []string{fmt.Sprintf("the values of %s are those that release %s selected", k.Column, k.From)}
 	}
 	out := []string{fmt.Sprintf("the values of %s are selected by %s, at most %s of them", k.Column, k.Rule, grouped(k.AtMost))}
+	switch {
+	case k.Top > 0:
+		out[0] = fmt.Sprintf("the values of %s are selected by %s: the %s largest of these numbers, which also rank the rows", k.Column, k.Rule, grouped(k.Top))
+	case k.ByChance:
+		out = append(out, fmt.Sprintf("if the coins keep more than %s, chance decides which stay, large or small; keys.top keeps the largest", grouped(k.AtMost)))
+	}
 	for _, s := range k.Sizes {
 		text := fmt.Sprintf("a value that %s %s have appears with a probability of %g %%", grouped(s.Units), d.Many(), 100*s.Chance)
 		switch {

@@ -393,7 +393,7 @@ func (k *checker) selectable(at string, c *Column, unlisted *string) bool {
 // atMost is the largest number of values in the column without a list.
 func (k *checker) atMost(r *Release) int64 {
 	if o := k.j.Keyed(r); o != nil {
-		return o.Keys.AtMost
+		return o.Keys.Most()
 	}
 	return 1
 }

@@ -12,7 +12,16 @@ import (
 type Keys struct {
 	Guarantee Guarantee // of the selection, on the population; empty where From says a release
 	AtMost    int64
+	Top       int64  // so many of the largest, ranked; 0 where AtMost is the limit
 	From      string // a release with the same groups, whose selection is used again
+}
+
+// Most is the largest number of values that a selection leaves.
+func (k *Keys) Most() int64 {
+	if k.Top > 0 {
+		return k.Top
+	}
+	return k.AtMost
 }
 
 // Suppress blanks the groups of a release whose noisy number of units is small.
@@ -26,6 +35,8 @@ func keysOf() kind[Keys] {
 			"What the selection may cost on the population, beside the release itself. It needs a delta", example(`{epsilon: "0.2", delta: "1e-7"}`)),
 		key("at_most", count(), func(k *Keys) *int64 { return &k.AtMost },
 			"The largest number of values to release. If more are selected, a random choice or those with the largest noisy counts stay", otherwise("10000"), example("100000")),
+		key("top", count(), func(k *Keys) *int64 { return &k.Top },
+			"Instead of at_most: so many values are released, by their noisy numbers of units, the largest first", example("10")),
 		key("from", text(), func(k *Keys) *string { return &k.From },
 			"The name of another release from the same sample, with the same by and where. Its values are used, and nothing is spent", example("towns")),
 	)
@@ -108,11 +119,16 @@ func (k *checker) keys(i int, r *Release) {
 		if g := r.Keys.Guarantee; g.Delta != nil && g.Delta.Sign() == 0 {
 			k.wrong(lang.Key(path, "guarantee"), `say delta: "1e-7", or less`, "needs a delta: without one no value that a single unit has may ever appear")
 		}
+		if k.j.Has(lang.Key(path, "top")) && k.j.Has(lang.Key(path, "at_most")) {
+			k.wrong(lang.Key(path, "at_most"), "say one of them", "cannot be used with top, which is a limit of its own")
+		}
 		k.selectedTwice(i, r, path)
 	case own:
 		k.wrong(path, "say one of them", "has both guarantee and from")
 	case k.j.Has(lang.Key(path, "at_most")):
 		k.wrong(lang.Key(path, "at_most"), "leave it out", "belongs to the release that selects the values")
+	case k.j.Has(lang.Key(path, "top")):
+		k.wrong(lang.Key(path, "top"), "leave it out", "belongs to the release that selects the values")
 	default:
 		k.selectedBy(r, lang.Key(path, "from"))
 	}

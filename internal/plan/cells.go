@@ -34,7 +34,7 @@ func NewCells(j *job.Job, r *job.Release, values []string) *Cells {
 			column.Type, column.Holds, column.Domain = job.Category, "", values
 			column.Missing, column.Outside = job.Handling{Rule: job.Drop}, job.Handling{Rule: job.Drop}
 			if from := j.Keyed(r); values == nil && from != nil {
-				column.Domain = numbered(int(from.Keys.AtMost))
+				column.Domain = numbered(int(from.Keys.Most()))
 			}
 		}
 		c.By = append(c.By, column)

@@ -43,7 +43,7 @@ func (d *PlannedDraw) KeysOf(j *job.Job, r *PlannedRelease) *PlannedKeys {
 // the draw demands. index is that of the release that says what the selection may cost.
 func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Relation) (*PlannedKeys, error) {
 	j = j.Of(j.Releases[index].Table)
-	rule, err := ruleFor(j, share, relations)
+	rule, err := ruleFor(j, j.Releases[index].Keys, share, relations)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Re
 	return k, nil
 }
 
-func ruleFor(j *job.Job, target privacy.Point, relations []privacy.Relation) (keys.Rule, error) {
-	w := keys.Want{Relations: relations, Keys: 1,
+func ruleFor(j *job.Job, k *job.Keys, target privacy.Point, relations []privacy.Relation) (keys.Rule, error) {
+	w := keys.Want{Relations: relations, Keys: 1, Counts: k.Top > 0,
 		Target: privacy.Point{Epsilon: target.Epsilon * KeptBack, Delta: target.Delta * KeptBack}}
 	if j.Dataset.Cap != nil {
 		w.Keys = j.Dataset.Cap.Groups
@@ -72,7 +72,7 @@ func ruleFor(j *job.Job, target privacy.Point, relations []privacy.Relation) (ke
 
 // whole finds what the full table would have allowed at the same guarantee.
 func (k *PlannedKeys) whole(j *job.Job, relation privacy.Relation) keys.Rule {
-	r, err := ruleFor(j.Of(k.Job.Table), Point(k.Job.Keys.Guarantee), []privacy.Relation{relation})
+	r, err := ruleFor(j.Of(k.Job.Table), k.Job.Keys, Point(k.Job.Keys.Guarantee), []privacy.Relation{relation})
 	if err != nil {
 		return nil
 	}

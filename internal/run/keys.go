@@ -91,12 +91,15 @@ func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.Pla
 	if err := scan(t.add); err != nil {
 		return nil, err
 	}
-	selected, err := keys.Select(ctx, t.to.Counts, k.Rule, int(k.Job.Keys.AtMost), src)
+	selected, err := keys.Select(ctx, t.to.Counts, k.Rule, int(k.Job.Keys.Most()), src)
 	switch {
 	case errors.Is(err, keys.ErrNoise):
 		return nil, errNoRandomness
 	case err != nil:
 		return nil, err
+	}
+	if k.Job.Keys.Top > 0 {
+		selected.Rank()
 	}
 	out := make([]string, len(selected.Keys))
 	for i, key := range selected.Keys {

@@ -19,7 +19,8 @@
 // # What it promises
 //
 // [Rule.Event] is the cost of the selection under every relation: the coins have exact fractions as probabilities,
-// rounded to the side on which the event still holds. The result is sorted by the keys, so that its order says nothing. A
+// rounded to the side on which the event still holds. The result is sorted by the keys, so that its order says nothing; where
+// the rule counts, [Selection.Rank] sorts it by the noisy numbers. A
 // limit on the number of keys drops keys after the selection and never candidates before it.
 // [Shown] writes any key as printable text, and different keys as different texts.
 //

@@ -26,6 +26,18 @@ type Selection struct {
 	Cut  bool  // more keys were kept than the limit allows
 }
 
+// Rank sorts the keys by their noisy numbers, the largest first. Equal numbers are sorted by their texts, which are public
+// once the keys are: neither the rows' order nor a number without noise has a say.
+//
+// # Contract
+//
+// The order is a function of what may be published. Proof: select.proof.md.
+func (s *Selection) Rank() { slices.SortFunc(s.Keys, byRank) }
+
+func byRank(a, b Key) int {
+	return cmp.Or(cmp.Compare(b.Units, a.Units), cmp.Compare(a.Text, b.Text))
+}
+
 // ErrNoise says that the host could not draw. It says nothing of the data.
 var ErrNoise = errors.New("keys: noise could not be drawn")
 

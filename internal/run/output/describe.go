@@ -330,7 +330,10 @@ func describeKeys(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) (*r
 		return nil, err
 	}
 	target, sample := plan.Point(k.Job.Keys.Guarantee), k.Share
-	out.AtMost, out.Target, out.Sample, out.Guarantee, out.Rule = k.Job.Keys.AtMost, &target, &sample, &g, ruleText(k.Rule)
+	if out.Top = k.Job.Keys.Top; out.Top == 0 {
+		out.AtMost, out.ByChance = k.Job.Keys.AtMost, !k.Rule.Counts()
+	}
+	out.Target, out.Sample, out.Guarantee, out.Rule = &target, &sample, &g, ruleText(k.Rule)
 	rate := 1.0
 	if s := plan.Sampling(d.Design); s != nil {
 		rate = 0
