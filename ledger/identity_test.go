@@ -65,6 +65,54 @@ func TestFailureIsBoundToItsContent(t *testing.T) {
 	})
 }
 
+// Under replace-one with several tables a unit is sure to have a row in the population's table alone. Jobs with
+// another population, or on one table, protect other pairs of neighbours.
+func TestAccountKeepsARow(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		n := 0
+		ask := func(dataset string, keeps ...string) string {
+			n++
+			q := request(fmt.Sprint("plan", n), 0.125)
+			q.Account.Dataset, q.Keeps = dataset, keeps
+			_, err := l.Debit(background, q)
+			return codeOf(err)
+		}
+		persons, visits := RowIn("persons"), RowIn("visits")
+		for i, c := range []struct {
+			dataset string
+			keeps   []string
+			code    string
+		}{
+			{"several", []string{persons}, ""},
+			{"several", []string{persons}, ""},
+			{"several", []string{visits}, CodeKept},
+			{"several", []string{persons, visits}, CodeKept},
+			{"several", nil, CodeKept},
+			{"several", []string{persons, "region"}, CodeKept},
+			{"one", nil, ""},
+			{"one", nil, ""},
+			{"one", []string{persons}, CodeKept},
+		} {
+			if got := ask(c.dataset, c.keeps...); got != c.code {
+				t.Errorf("case %d: %q, not %q", i, got, c.code)
+			}
+		}
+		several, one := people, people
+		several.Dataset, one.Dataset = "several", "one"
+		if _, err := l.SetKeeps(background, one, []string{persons}, "decided"); codeOf(err) != CodeKept {
+			t.Errorf("earlier jobs read a table without a name: %v", err)
+		}
+		if _, err := l.SetKeeps(background, several, []string{visits}, "decided"); err != nil {
+			t.Error(err)
+		}
+		if got := ask("several", visits); got != "" {
+			t.Errorf("neighbours keep a row in both tables: %s", got)
+		}
+		verified(t, l)
+	})
+}
+
 // The first job decides which columns its account keeps; a job with another one is
 // refused until a person says, for a reason that is recorded, that the account keeps
 // that as well.

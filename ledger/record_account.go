@@ -208,6 +208,8 @@ func (r *keepsBody) enter(b *books, _ int64) error {
 		return fmt.Errorf("kept columns without a reason, or not in order")
 	case !KeepsAll(r.Columns, a.Keeps):
 		return fmt.Errorf("an account no longer keeps a column that earlier releases rely on")
+	case a.Keeps != nil && rowKept(r.Columns) && !rowKept(a.Keeps):
+		return fmt.Errorf("an account keeps a row in a table of which earlier releases say nothing")
 	}
 	a.Keeps = r.Columns
 	return nil

@@ -100,8 +100,8 @@ func (a *Account) decideKept(own []string) error {
 	if a.Keeps == nil {
 		a.Keeps = columnSet(own)
 	}
-	if !KeepsAll(a.Keeps, own) {
-		return fmt.Errorf("it is about releases that keep a column that their account does not")
+	if !within(a.Keeps, own) {
+		return fmt.Errorf("it is about releases that do not keep what their account keeps")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows/keys"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -253,11 +254,14 @@ func (p *Planned) Requests(mechanism string) []sdk.PlanRequest {
 	return out
 }
 
-// Keeps are the columns in which the neighbours that the job protects agree (P27).
-// Under add-remove a neighbour has one unit more or less and keeps nothing.
+// Keeps are the columns in which the neighbours that the job protects agree (P27) and, with several tables, in which of
+// them a unit keeps a row (P32). Under add-remove a neighbour has one unit more or less and keeps nothing.
 func (p *Planned) Keeps() []string {
 	if p.Job.Dataset.Relation != privacy.ReplaceOne {
 		return nil
+	}
+	if table := p.Job.Dataset.Population; table != "" {
+		return append(slices.Clone(p.PublicColumns()), ledger.RowIn(table))
 	}
 	return p.PublicColumns()
 }
