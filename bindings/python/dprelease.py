@@ -37,7 +37,10 @@ def _call(*args, set=None):
     command = [os.environ.get("DPRELEASE", "dprelease"), *map(str, args), "--json"]
     for name, value in (set or {}).items():
         command += ["--set", f"{name}={value}"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8")
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no program {command[0]}: install dprelease, or set the variable DPRELEASE to its path") from None
     events, text, at = [], done.stdout.strip(), 0
     decoder = json.JSONDecoder()
     while at < len(text):

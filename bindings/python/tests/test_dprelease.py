@@ -105,6 +105,12 @@ def test_problems(folder):
     assert caught.value.code == "JOB_UNREADABLE"
 
 
+def test_no_program(monkeypatch):
+    monkeypatch.setenv("DPRELEASE", "/nowhere/dprelease")
+    with pytest.raises(FileNotFoundError, match="set the variable DPRELEASE"):
+        dprelease.check("job.yaml")
+
+
 def test_variables(folder):
     (folder / "varied.yaml").write_text(JOB.replace("job: visits", "job: visits-$(month)").replace("output:", 'variables: {month: {type: text}}\noutput:'))
     assert dprelease.plan("varied.yaml", set={"month": "2026-10"})["job"]["name"] == "visits-2026-10"

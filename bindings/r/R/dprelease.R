@@ -1,7 +1,9 @@
 # Runs the program and returns the JSON objects that it printed. The program is the one that the variable DPRELEASE names, or the one on the PATH.
 call <- function(args, set = list()) {
   for (name in names(set)) args <- c(args, "--set", paste0(name, "=", set[[name]]))
-  out <- suppressWarnings(system2(Sys.getenv("DPRELEASE", "dprelease"), shQuote(c(args, "--json")), stdout = TRUE, stderr = FALSE))
+  program <- Sys.getenv("DPRELEASE", "dprelease")
+  if (!nzchar(Sys.which(program))) stop("there is no program ", program, ": install dprelease, or set the variable DPRELEASE to its path", call. = FALSE)
+  out <- suppressWarnings(system2(program, shQuote(c(args, "--json")), stdout = TRUE, stderr = FALSE))
   status <- attr(out, "status")
   events <- parsed(out)
   if (!is.null(status) && status != 0) stop(failed(events, status))

@@ -55,3 +55,9 @@ for (x in runif(2000) * 10^sample(-9:3, 2000, TRUE)) {
   stopifnot(x <= shown, shown <= x * 1.0011)
 }
 stopifnot(identical(dprelease:::up(0.3), "0.3"), identical(dprelease:::up(0), "0"))
+
+# A program that is not there is named, with what to do.
+named <- Sys.getenv("DPRELEASE")
+Sys.setenv(DPRELEASE = "/nowhere/dprelease")
+stopifnot(grepl("set the variable DPRELEASE", conditionMessage(tryCatch(check("job.yaml"), error = identity)), fixed = TRUE))
+if (nzchar(named)) Sys.setenv(DPRELEASE = named) else Sys.unsetenv("DPRELEASE")
