@@ -79,7 +79,7 @@ func KeptWithin(k Key, keeps, own []string) error {
 		return refuse(CodeKept, "the account of %s protects units that keep %s, and this job units that keep a row in the one table that it reads: name this table under dataset.tables, and say the same dataset.population",
 			k, columnsText(keeps))
 	}
-	return refuse(CodeKept, "this job protects only neighbours that agree in %s; the account of %s also protects those that differ there (it keeps %s), and the two do not add up to one guarantee: leave out the design or immutable: true, say the same dataset.population, or weaken what the account promises for all its releases with dprelease ledger keep --columns %s",
+	return refuse(CodeKept, "this job protects only neighbours that keep %s; the account of %s also protects those that differ there (it keeps %s), and the two do not add up to one guarantee: leave out the design or immutable: true, say the same dataset.population, or weaken what the account promises for all its releases with dprelease ledger keep --columns %s",
 		columnsText(columnSet(own)), k, columnsText(keeps), inShell(strings.Join(columnSet(append(slices.Clone(keeps), own...)), ",")))
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 )
 
-// header is what a table's header tells: the names and types of its columns.
+// header holds the names and types of a table's columns.
 type header struct {
 	Path    string // as the job names it
 	Columns []table.Column

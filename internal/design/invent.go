@@ -312,7 +312,7 @@ func valuesOf(r sdk.Result) map[string]float64 {
 	return out
 }
 
-// mostCells is how many cells of a table a picture shows.
+// mostCells bounds the cells of a table that a picture shows.
 const mostCells = 24
 
 // fill makes the cells of a release.

@@ -56,7 +56,7 @@ func (s *Session) read(text string) (*job.Job, error) {
 	return j, problems.Sort().Err()
 }
 
-// found is what check and plan say of a job.
+// found holds the answers of check and plan about a job.
 type found struct {
 	job      *job.Job
 	problems []problem

@@ -33,7 +33,7 @@ type Session struct {
 	Version string
 
 	mu   sync.Mutex
-	said string // the table of which the person said that its first line is one
+	said string // the table whose first line holds names, as the person said
 	busy chan struct{}
 
 	_ struct{}
@@ -120,7 +120,7 @@ func serve(kind string, b []byte) http.HandlerFunc {
 	}
 }
 
-// question is what the page asks.
+// A question comes from the page.
 type question struct {
 	Language string   `json:"language"`
 	Text     string   `json:"text"`
@@ -130,7 +130,7 @@ type question struct {
 	Rows     string   `json:"rows,omitempty"`    // of picture
 }
 
-// reply is what the page shows.
+// A reply goes to the page.
 type reply struct {
 	Text    string     `json:"text,omitempty"`
 	Form    string     `json:"form,omitempty"`
