@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,40 @@ func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
 		}
 		if got := public(j, &DraftDraw{Design: design}, &job.Release{}).Columns[0].Immutable; got != c.want {
 			t.Errorf("%s%s: immutable %v, want %v", c.sample, c.collected, got, c.want)
+		}
+	}
+}
+
+// A filter lets the row of a unit through or not: it keeps its group (P11). A filter of the rows that
+// are folded may leave others, a cap other cells, and an account is told of a column that is counted on.
+func TestFilteredGroupsThatStay(t *testing.T) {
+	const unit = "\n  unit: {column: id, name: person}\n  fold: {region: mode, x: sum}"
+	for _, c := range []struct {
+		dataset, from, filter string
+		cells                 float64
+	}{
+		{"", "table", "where: \"x > 0\"", 1}, {"", "pois", "where: \"x > 0\"", 1}, {"", "srs", "where: \"x > 0\"", 2},
+		{unit, "table", "having: \"x > 0\"", 1}, {unit, "table", "where: \"x > 0\"", 2},
+		{"\n  unit: {column: id, name: person}\n  cap: {groups: 1, rows: 1}", "table", "where: \"x > 0\"", 2},
+		{"\n  collected: {method: srswor, population: 5000}", "table", "where: \"x > 0\"", 2},
+	} {
+		text := strings.NewReplacer("COLLECTED", c.dataset, "columns: {", "columns: {x: {lower: 0, upper: 1}, ").Replace(immutableJob)
+		text, _, _ = strings.Cut(text, "  - {name: all")
+		j, err := job.Parse("job.yaml", []byte(text+"  - {name: r, from: "+c.from+", mechanism: count, by: [region], "+c.filter+", guarantee: {epsilon: 1}}\noutput: {dir: out}\n"), job.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Make(t.Context(), j, direct{"count": count.Mechanism{}}, fresh{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := p.Draws[0]
+		e := d.Releases[0].Plan.Event.(privacy.DiscreteLaplace)
+		if got := e.Sensitivity.Under(privacy.ReplaceOne); got != c.cells {
+			t.Errorf("%q, %s, %s: %v cells, want %v", c.dataset, c.from, c.filter, got, c.cells)
+		}
+		if kept := d.PublicColumns(j); slices.Contains(kept, "region") != (c.cells == 1) {
+			t.Errorf("%q, %s, %s: the account keeps %q", c.dataset, c.from, c.filter, kept)
 		}
 	}
 }

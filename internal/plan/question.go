@@ -38,6 +38,13 @@ func Filtered(j *job.Job, r *job.Release) bool {
 	return j.Dataset.MayVanish() || r.Where.Said() || r.Having.Said() || j.Dataset.Cap != nil && !r.CountsUnits() || w != nil && w.Of(&j.Dataset).Missing.Rule == job.Drop
 }
 
+// whole reports whether a filter lets the row of a unit through as it is, or not at all. So a value
+// that neighbours keep is the same on both sides where the row counts on both (P11, P27). Of several
+// rows of a unit others may be left: one row is then folded from them, or kept, with another value.
+func whole(j *job.Job, r *job.Release) bool {
+	return j.Dataset.Cap == nil && !j.Dataset.MayVanish() && !(j.Dataset.Folds() && r.Where.Said())
+}
+
 // newQuestion settles how a mechanism sees the rows of a release. Values are those that a
 // selection found for its group column, nil before it.
 func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, error) {
@@ -61,7 +68,8 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 	filtered := Filtered(j, r)
 	if filtered {
 		for i := range out.Public.Columns {
-			out.Public.Columns[i].Missing, out.Public.Columns[i].Immutable = sdk.MissingDrop, false
+			c := &out.Public.Columns[i]
+			c.Missing, c.Immutable = sdk.MissingDrop, c.Immutable && whole(j, r)
 		}
 	}
 	own, err := byOf(r.Params)
@@ -76,7 +84,7 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 		out.Cells = NewCells(j, r, values)
 		out.Cells.Column = out.Cells.name(j)
 		out.Public.Columns = append(slices.DeleteFunc(out.Public.Columns, func(c sdk.Column) bool { return c.Name == out.Cells.Column }),
-			sdk.Column{Name: out.Cells.Column, Type: sdk.Category, Domain: out.Cells.Labels(), Missing: out.Cells.missing(filtered), Immutable: !filtered && out.Cells.keeps(j, d)})
+			sdk.Column{Name: out.Cells.Column, Type: sdk.Category, Domain: out.Cells.Labels(), Missing: out.Cells.missing(filtered), Immutable: (!filtered || whole(j, r)) && out.Cells.keeps(j, d)})
 		if out.Params, err = with(r.Params, "by", out.Cells.Column); err != nil {
 			return out, err
 		}
@@ -84,7 +92,8 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 		out.Cells, out.Apart = NewCells(j, r, values), true
 		out.ofOneGroup()
 	}
-	// A row that a filter lets through in one table and not in the other comes or goes.
+	// A row that a filter lets through in one table and not in the other comes or goes. An event
+	// that is fixed is charged for rows that stay.
 	out.fixed = out.Apart && !filtered && out.Cells.fixed(j, d)
 	if err := out.addInterval(j, d); err != nil {
 		return out, err

@@ -113,7 +113,8 @@ type row struct{ x, g int }
 // world is a job, and a way to break it.
 type world struct {
 	t         *testing.T
-	dataset   string // what is said of units and columns
+	unit      string // what is said of units, "" for a column that says who they are
+	dataset   string // what is said of their rows
 	sample    string // of the draw "s"
 	release   string
 	relation  string
@@ -161,7 +162,7 @@ dataset:
   id: tiny
   source: {path: "%s"}
   relation: %s%s
-  unit: {column: u, name: unit}
+  unit: {%s}
 %s
   columns:
     x: {lower: -1, upper: 2, missing: drop}
@@ -171,7 +172,7 @@ samples: {s: %s}
 releases:
   - {name: r, %s}
 output: {dir: out}
-`, w.file, w.relation, size, w.dataset, cmp.Or(w.groups, "domain: [a, b]"), strata, w.sample, w.release)
+`, w.file, w.relation, size, cmp.Or(w.unit, "column: u, name: unit"), w.dataset, cmp.Or(w.groups, "domain: [a, b]"), strata, w.sample, w.release)
 	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
 	if err != nil {
 		w.t.Fatal(err)

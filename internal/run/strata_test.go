@@ -62,8 +62,62 @@ func TestNoNeighboursBeatTheChargeOfFrames(t *testing.T) {
 // byPlace is a release whose cells are the strata: they are counted once (P27).
 const byPlace = `mechanism: sum, params: {column: x}, by: [s], guarantee: {epsilon: 1}`
 
+// Behind a filter of units as they are a row counts in the cell of its stratum or in none. A filter
+// of the rows that a unit is folded from may leave it with those of another stratum.
+const (
+	havingByPlace = `mechanism: count, by: [s], having: "x > 0", guarantee: {epsilon: 1}`
+	whereByPlace  = `mechanism: count, by: [s], where: "x > 0", guarantee: {epsilon: 1}`
+)
+
 func TestNoNeighboursBeatTheChargeOfStrata(t *testing.T) {
-	attacked(t, strataTakes.world(byPlace), len(strataTakes.places))
+	for release, cells := range map[string]float64{byPlace: 1, havingByPlace: 1, whereByPlace: 2} {
+		w := strataTakes.world(release)
+		attacked(t, w, len(w.places))
+		w.t, w.file = t, filepath.Join(t.TempDir(), "tiny.csv")
+		l := w.law(slices.Repeat([][]row{{{2, 0}}}, len(w.places)))
+		if s := l.event.(privacy.DiscreteLaplace).Sensitivity; s.ReplaceOne > cells*s.AddRemove*1.5 || cells == 2 && s.ReplaceOne != 2*s.AddRemove {
+			t.Errorf("%s: %v, want %v cells", release, s, cells)
+		}
+	}
+}
+
+// A row that a neighbour replaces keeps its group, and a filter lets it through on both sides or on one:
+// one cell is charged, in the full table and in a Poisson sample (P11). All tables of three rows. A
+// group that is not kept would be told.
+func TestNoNeighboursBeatTheChargeOfFilteredGroups(t *testing.T) {
+	rows := []row{{-1, 0}, {0, 0}, {2, 0}, {-1, 1}, {0, 1}, {2, 1}}
+	for _, sample := range []string{"", ", from: s"} {
+		for _, release := range []string{
+			`mechanism: count, by: [g], where: "x > 0", guarantee: {epsilon: 1}`,
+			`mechanism: sum, params: {column: x}, by: [g], where: "x != 0", guarantee: {epsilon: 1}`,
+			`mechanism: count, params: {noise: gaussian}, by: [g], where: "x > 0", guarantee: {epsilon: 1, delta: "0.01"}`,
+		} {
+			w := &world{t: t, file: filepath.Join(t.TempDir(), "tiny.csv"), relation: "replace-one", unit: "column: u, name: unit, rows: 1",
+				groups: "domain: [a, b], immutable: true", sample: "{method: poisson, rate: 0.5}", release: release + sample}
+			told := math.Inf(-1)
+			for _, b := range rows {
+				for _, c := range rows {
+					var laws []law
+					for _, a := range rows {
+						laws = append(laws, w.law([][]row{{a}, {b}, {c}}))
+					}
+					for i, p := range laws {
+						for k, q := range laws {
+							d := beats(p, q)
+							if rows[i].g != rows[k].g {
+								told = max(told, d)
+							} else if d > 1e-7 {
+								t.Fatalf("%s: %v and %v beside %v, %v are told apart by %g more than was charged", w.release, rows[i], rows[k], b, c, d)
+							}
+						}
+					}
+				}
+			}
+			if told < 1e-3 {
+				t.Errorf("%s: a row that changes its group is not told: %g", w.release, told)
+			}
+		}
+	}
 }
 
 // What breaks a rule of the draw on purpose is caught.
@@ -85,6 +139,8 @@ func TestBrokenDrawsAreCaught(t *testing.T) {
 		{"one of two in each stratum charged as one of all (P3)", half.world(count), 4, 1. / 4, 1},
 		{"numbers by stratum with the smallest weight", strataTakes.world(count), 5, 0, 2. / 3},
 		{"cells of strata with half of the noise (P27)", strataTakes.world(byPlace), 5, 0, 1. / 2},
+		{"a filter of units as they are, with half of the noise (P27)", strataTakes.world(havingByPlace), 5, 0, 1. / 2},
+		{"a filter of rows before the fold, charged for one cell (P27)", strataTakes.world(whereByPlace), 5, 0, 1. / 2},
 		{"rates by stratum with the smallest weight", strataRates.world(count), 4, 0, 1. / 2},
 		{"a cluster of two units charged by the product of the rates (P5)", wholeClusters.world(count), 4, 1. / 2, 1},
 		{"two of three below one of two charged by the product of the rates (P5)", twoOfThree.world(tinyReleases[5]), 6, 1. / 3, 1},

@@ -34,7 +34,7 @@ func columns(data string) ([]*column, error) {
 			}
 			return 200 * rng.ExpFloat64()
 		}),
-		made("Pareto(1.5) [0, 100000]", 0, 100_000, 0, func() float64 { return math.Pow(1-rng.Float64(), -1/1.5) }),
+		made("Pareto(1.5) [0, 100000]", 0, 100_000, 0, func() float64 { return pareto(rng) }),
 	}
 	for _, x := range []struct {
 		name, file, column string
@@ -50,4 +50,30 @@ func columns(data string) ([]*column, error) {
 		out = append(out, &column{name: x.name, values: t.Columns[x.column].Float64, lower: x.lower, upper: x.upper, step: x.step})
 	}
 	return out, nil
+}
+
+func pareto(rng *rand.Rand) float64 { return math.Pow(1-rng.Float64(), -1/1.5) }
+
+// hard are columns whose bounds are found badly: other draws of the heavy tail, and a few large values
+// among few rows.
+func hard() map[string][]*column {
+	var tails, few []*column
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 15))
+		tail := &column{upper: 100_000}
+		for range rows {
+			tail.values = append(tail.values, min(pareto(rng), tail.upper))
+		}
+		mixed := &column{upper: 3000}
+		for i := range 2000 {
+			upper := 50.0
+			if i%10 == 0 {
+				upper = 3000
+			}
+			mixed.values = append(mixed.values, upper*rng.Float64())
+		}
+		tails, few = append(tails, tail), append(few, mixed)
+	}
+	return map[string][]*column{"Pareto(1.5), 20 draws": tails,
+		"90 % in [0, 50], 10 % in [0, 3000], 2,000 rows, 20 draws": few}
 }

@@ -80,8 +80,8 @@ func (w world) record(rng *rand.Rand, keep *record) record {
 		if c.Missing == sdk.MissingDrop && rng.IntN(3) == 0 {
 			v = math.NaN()
 		}
-		if keep != nil && c.Immutable {
-			v = keep.values[i]
+		if keep != nil && c.Immutable && !math.IsNaN(v) && !math.IsNaN(keep.values[i]) {
+			v = keep.values[i] // or it is missing on one side
 		}
 		r.values = append(r.values, v)
 	}

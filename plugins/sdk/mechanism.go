@@ -191,8 +191,9 @@ type Column struct {
 	Lower, Upper float64
 	Missing      Missing
 	Domain       []string
-	// Immutable says that the column is public and that a neighbour cannot
-	// change it (P11).
+	// Immutable says that the column is public and that a neighbour cannot change it (P11).
+	// Where values may be missing (MissingDrop) a neighbour has the same value, or one of the
+	// two has none: a filter lets the row through on one side only.
 	Immutable bool
 
 	_ struct{}

@@ -911,14 +911,15 @@ func (x *Design) GetLargestCount() int64 {
 }
 
 type Column struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Type          ColumnType             `protobuf:"varint,2,opt,name=type,proto3,enum=dprelease.plugin.v1.ColumnType" json:"type,omitempty"`
-	Lower         float64                `protobuf:"fixed64,3,opt,name=lower,proto3" json:"lower,omitempty"`
-	Upper         float64                `protobuf:"fixed64,4,opt,name=upper,proto3" json:"upper,omitempty"`
-	Missing       Missing                `protobuf:"varint,5,opt,name=missing,proto3,enum=dprelease.plugin.v1.Missing" json:"missing,omitempty"`
-	Domain        []string               `protobuf:"bytes,6,rep,name=domain,proto3" json:"domain,omitempty"`
-	Immutable     bool                   `protobuf:"varint,7,opt,name=immutable,proto3" json:"immutable,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Type    ColumnType             `protobuf:"varint,2,opt,name=type,proto3,enum=dprelease.plugin.v1.ColumnType" json:"type,omitempty"`
+	Lower   float64                `protobuf:"fixed64,3,opt,name=lower,proto3" json:"lower,omitempty"`
+	Upper   float64                `protobuf:"fixed64,4,opt,name=upper,proto3" json:"upper,omitempty"`
+	Missing Missing                `protobuf:"varint,5,opt,name=missing,proto3,enum=dprelease.plugin.v1.Missing" json:"missing,omitempty"`
+	Domain  []string               `protobuf:"bytes,6,rep,name=domain,proto3" json:"domain,omitempty"`
+	// A neighbour has the same value; where missing is MISSING_DROP, or one of the two has none.
+	Immutable     bool `protobuf:"varint,7,opt,name=immutable,proto3" json:"immutable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -45,7 +45,8 @@ func Check(t *testing.T, m sdk.Mechanism, cases ...Case) {
 func Cases(params string, columns ...sdk.Column) []Case {
 	g := sdk.Column{Name: "g", Type: sdk.Category, Domain: []string{"a", "b", "c", "d"}, Missing: sdk.MissingDrop}
 	pass := sdk.Column{Name: "pass", Type: sdk.Category, Domain: []string{"yes"}, Missing: sdk.MissingDrop}
-	columns = append(columns, g, pass)
+	kept := sdk.Column{Name: "kept", Type: sdk.Category, Domain: []string{"a", "b"}, Missing: sdk.MissingDrop, Immutable: true}
+	columns = append(columns, g, pass, kept)
 	var all []Case
 	for _, noise := range []string{"laplace", "gaussian"} {
 		for _, population := range []int64{0, 7} {
@@ -56,10 +57,11 @@ func Cases(params string, columns ...sdk.Column) []Case {
 			if population == 0 {
 				name = noise + ", add-remove"
 			}
-			filter, groups := with(`,"by":"pass"`), with(`,"by":"g"`)
+			filter, groups, stays := with(`,"by":"pass"`), with(`,"by":"g"`), with(`,"by":"kept"`)
 			all = append(all,
 				Case{Name: name + ", filter", Request: filter},
 				Case{Name: name + ", groups", Request: groups},
+				Case{Name: name + ", filter, groups that stay", Request: stays},
 				Case{Name: name + ", filter, cap", Request: With(filter, 1, 2), Twins: map[string]sdk.PlanRequest{"no cap": filter}},
 				Case{Name: name + ", groups, cap", Request: With(groups, 2, 1), Twins: map[string]sdk.PlanRequest{
 					"no cap": groups, "one group": With(groups, 1, 1),

@@ -95,7 +95,7 @@ type units struct {
 
 // entry is a vector with what no neighbour changes in its rows.
 type entry struct {
-	kept   string
+	kept   []float64 // NaN: missing
 	vector []int64
 }
 
@@ -153,7 +153,7 @@ func candidates(c sdk.Column) (all []float64) {
 // take runs the mechanism on one row and keeps its vector.
 func (u *units) take(columns []sdk.Column, by []string, row []float64, weight float64) error {
 	t := sdktest.Table{Rows: 1, Columns: map[string]sdk.Values{}}
-	cell, kept := "cell", ""
+	cell, kept := "cell", []float64(nil)
 	for i, c := range columns {
 		x := row[i]
 		if c.Type == sdk.Category {
@@ -176,7 +176,7 @@ func (u *units) take(columns []sdk.Column, by []string, row []float64, weight fl
 			t.Columns[c.Name] = v
 		}
 		if c.Immutable {
-			kept += fmt.Sprint(" ", x)
+			kept = append(kept, x)
 		}
 	}
 	if weight > 0 {
@@ -188,7 +188,7 @@ func (u *units) take(columns []sdk.Column, by []string, row []float64, weight fl
 	}
 	u.event = out.Calls[0].Event
 	e := entry{kept, out.Calls[0].Values}
-	if !slices.ContainsFunc(u.byCell[cell], func(o entry) bool { return o.kept == kept && slices.Equal(o.vector, e.vector) }) {
+	if !slices.ContainsFunc(u.byCell[cell], func(o entry) bool { return identical(o.kept, kept) && slices.Equal(o.vector, e.vector) }) {
 		u.byCell[cell] = append(u.byCell[cell], e)
 	}
 	return nil
@@ -223,7 +223,7 @@ func (u *units) all() ([]entry, error) {
 				continue
 			}
 			for _, r := range u.byCell[cells[at]] {
-				if begun && r.kept != e.kept {
+				if begun && !identical(r.kept, e.kept) {
 					continue
 				}
 				s := slices.Clone(r.vector)
@@ -241,15 +241,22 @@ func (u *units) all() ([]entry, error) {
 		return nil, fmt.Errorf("lineartest: %d units", len(out))
 	}
 	if u.vanish {
-		kept := map[string]bool{}
-		for _, e := range out {
-			kept[e.kept] = true
-		}
-		for k := range kept {
-			keep(entry{k, make([]int64, len(out[0].vector))})
+		for _, e := range slices.Clone(out) {
+			keep(entry{e.kept, make([]int64, len(e.vector))})
 		}
 	}
 	return out, nil
+}
+
+// identical reports whether rows have the same values, and miss the same ones.
+func identical(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) })
+}
+
+// agree reports whether neighbours may have these values in their immutable columns: the same ones,
+// or none on one side (P11).
+func agree(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || math.IsNaN(x) || math.IsNaN(y) })
 }
 
 // used is the largest share of what the event declares under a relation.
@@ -262,7 +269,7 @@ func (u *units) used(all []entry, rel privacy.Relation) float64 {
 			others = []entry{{a.kept, zero}}
 		}
 		for _, b := range others {
-			if a.kept != b.kept {
+			if !agree(a.kept, b.kept) {
 				continue
 			}
 			l1, l2, n := 0.0, 0.0, int64(0)

@@ -54,7 +54,7 @@ class Column:
     upper: float = 0.0
     missing: str = "refuse"  # "drop", "impute"
     domain: List[str] = field(default_factory=list)
-    immutable: bool = False
+    immutable: bool = False  # a neighbour has the same value; with "drop", or one of the two has none
 
 
 @dataclass

@@ -216,7 +216,7 @@ func (g *generator) number(c sdk.Column, s style) float64 {
 	return bounded(c, c.Lower+width*g.rng.Float64())
 }
 
-// replace is another record in the place of r; what is immutable stays (P11). Where
+// replace is another record in the place of r; what is immutable stays, or is missing (P11). Where
 // samples have weights it comes from any unit, with that unit's (P3).
 func (g *generator) replace(r record, others []record) record {
 	n := g.record([]style{mixed, atLower, atUpper, nulls, duplicates}[g.rng.IntN(5)], others)
@@ -227,11 +227,17 @@ func (g *generator) replace(r record, others []record) record {
 		n.weight = r.weight
 	}
 	for i, c := range g.columns {
-		if c.Immutable || only >= 0 && i != only {
+		if only >= 0 && i != only || !keeps(c, r.cells[i], n.cells[i]) {
 			n.cells[i] = r.cells[i]
 		}
 	}
 	return n
+}
+
+// keeps reports whether a neighbour may have one of two values in the place of the other: any,
+// unless the column is immutable, and then the same one, or none where values may be missing (P11).
+func keeps(c sdk.Column, a, b cell) bool {
+	return !c.Immutable || a == b || c.Missing == sdk.MissingDrop && !(a.valid && b.valid)
 }
 
 // exchange swaps the contents of two records, except the immutable columns.

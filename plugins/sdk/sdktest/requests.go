@@ -139,6 +139,9 @@ func publics(d sdk.Description) []sdk.Public {
 		}
 		if ok {
 			p.Columns = Columns()
+			if len(out)%2 == 1 { // as behind a filter
+				p.Columns[len(p.Columns)-1].Missing = sdk.MissingDrop
+			}
 			out = append(out, p)
 		}
 	}
