@@ -175,7 +175,7 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	// Too late for an interrupt: what is left takes no time and must not be cut.
 	interruptible := ctx
 	ctx = context.WithoutCancel(ctx)
-	if r.Plan.CapFound() { // the report says what the releases are, and not what they could have been
+	if r.Plan.CapsFound() { // the report says what the releases are, and not what they could have been
 		if rep, page, err = describe(priced.Chosen(r.Plan)); err != nil {
 			b.Failed(ctx, t, err, false)
 			return nil, err

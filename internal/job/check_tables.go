@@ -172,7 +172,6 @@ func (k *checker) plainTable() {
 			k.refuse(c.path(), []string{"immutable"}, "leave it out: it is for the table that dataset.population names, where a unit has one row", "is for a column that every unit has")
 		}
 	}
-	k.refuse("dataset.cap.rows", []string{"private"}, "say rows: and a number, or release from one table in a job of its own", "chooses a cap, and is for a data set with one table")
 }
 
 // tableOf checks which table a release counts.

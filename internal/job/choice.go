@@ -68,14 +68,11 @@ func (k *checker) choice(c *Cap, given []Release) {
 	switch d, p := &k.j.Dataset, c.Choice; {
 	case !k.measure(capChoice, &p.Private):
 		return
-	case p.Private.AtMost > asked.MostRows:
-		k.wrong(lang.Key(capChoice, "at_most"), "", "must be at most %d", asked.MostRows)
-		return
 	case c.Measure != nil:
 		k.wrong(capMeasure, "leave it out", "is part of the choice of a cap: its release shows what each cap leaves out")
 		return
 	case d.Weights != nil:
-		k.wrong(capChoice, say, "cannot be chosen for a table with survey weights: its units are not those of the population")
+		k.wrong(capChoice, "say rows: and a number, such as the one that a job without weights chose in private and published", "cannot be chosen for a table with survey weights: what a cap leaves out is the weight of the rows, and the choice only counts them")
 		return
 	case d.declares(UnitRows):
 		k.wrong(capChoice, "rename the column", "counts rows in a column of its own called %s, and the job declares one", UnitRows)
@@ -86,7 +83,16 @@ func (k *checker) choice(c *Cap, given []Release) {
 	caps := c.Choice.Caps()
 	c.Rows = caps[len(caps)-1]
 	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Rows), Choose: true},
-		Release{Name: k.freeName("rows_left_out_by_cap"), From: given[0].From, Where: shared(given), Guarantee: c.Choice.Private.part(1), Measures: capChoice})
+		Release{Name: k.capName(), From: k.firstDraw(given), Where: shared(given), Guarantee: c.Choice.Private.part(1), Measures: capChoice})
+}
+
+// firstDraw is the draw that is made first of those that some releases read: draws are made in the order of their first
+// releases, also where these are from other tables.
+func (k *checker) firstDraw(given []Release) string {
+	first := slices.IndexFunc(k.j.Releases, func(r Release) bool {
+		return slices.ContainsFunc(given, func(g Release) bool { return g.From == r.From })
+	})
+	return k.j.Releases[first].From
 }
 
 // shared is the condition that all releases share, none where they differ.

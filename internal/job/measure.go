@@ -102,6 +102,8 @@ func (k *checker) measure(path string, m *Measure) bool {
 		if !k.unread(path) {
 			k.wrong(lang.Key(path, "at_most"), "", "must be at least 2: it tells units with one row from others")
 		}
+	case path == capChoice && m.AtMost > asked.MostRows:
+		k.wrong(lang.Key(path, "at_most"), "", "must be at most %d", asked.MostRows)
 	case m.AtMost > mostMeasured:
 		k.wrong(lang.Key(path, "at_most"), "", "must be at most %d: more of it is noise", mostMeasured)
 	default:
@@ -135,8 +137,12 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 			keep *= c.Groups
 		}
 	}
-	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: int(min(keep, c.Measure.AtMost))},
-		Release{Name: k.freeName("rows_left_out_by_cap"), From: Table, Where: shared(given), Guarantee: c.Measure.part(1), Measures: capMeasure})
+	if keep >= c.Measure.AtMost {
+		k.wrong(lang.Key(capMeasure, "at_most"), none, "must be more than %d, the rows of a unit that the cap keeps: else the measure sees nothing that is left out", keep)
+		return
+	}
+	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: int(keep)},
+		Release{Name: k.capName(), From: Table, Where: shared(given), Guarantee: c.Measure.part(1), Measures: capMeasure})
 }
 
 // measureBounds adds two shares: of the values at or beyond the lower bound of a column, and of
@@ -161,6 +167,14 @@ func (k *checker) measureBounds(c *Column, given []Release) {
 		return
 	}
 	k.wrong(path, "leave it out", "would be paid for a column that no release reads")
+}
+
+// capName is the name of the release that says what a cap leaves out.
+func (k *checker) capName() string {
+	if t := plainName(k.j.Dataset.Table); t != "" {
+		return k.freeName("rows_of_" + t + "_left_out_by_cap")
+	}
+	return k.freeName("rows_left_out_by_cap")
 }
 
 // freeName is a name that no release has: base, or base and a number.

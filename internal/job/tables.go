@@ -68,6 +68,18 @@ func (j *Job) Of(table string) *Job {
 	return &view
 }
 
+// WithCap returns the job with a cap that was found for a table, "" where there is one.
+func (j *Job) WithCap(table string, rows int64) *Job {
+	one := *j
+	one.Dataset.Tables = slices.Clone(j.Dataset.Tables)
+	d := &one.Dataset
+	if t, ok := d.TableOf(table); ok {
+		d = &t.Dataset
+	}
+	d.Cap = d.Cap.Found(rows)
+	return &one
+}
+
 // First returns the job as the table of its population sees it: designs read the columns of that table.
 func (j *Job) First() *Job { return j.Of(j.Dataset.Population) }
 

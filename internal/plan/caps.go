@@ -41,44 +41,60 @@ func (r *PlannedRelease) under(ctx context.Context, j *job.Job, d *PlannedDraw) 
 
 var errByCap = fmt.Errorf("plans another event for another cap, so its cap cannot be chosen in private")
 
-// withCap is the job with a cap that was found.
-func withCap(j *job.Job, rows int64) *job.Job {
-	one := *j
-	one.Dataset.Cap = j.Dataset.Cap.Found(rows)
-	return &one
-}
-
-// choosable holds every mechanism to one event for all caps, and forecasts the choice where the job assumes how many rows
-// units have. The plan is then that of the cap that is most likely.
-func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
-	c := p.Job.Dataset.Cap
-	if c == nil || c.Choice == nil {
-		return p, nil
-	}
-	var problems job.Problems
+// choices are the releases from which caps are chosen, in the order in which they are made.
+func (p *Planned) choices() (all []*PlannedRelease) {
 	for _, d := range p.Draws {
 		for _, r := range d.Releases {
-			if r.Job.CountsUnits() {
-				continue
-			}
-			if _, err := r.under(ctx, withCap(p.Job, 1), d); isFault(err) {
-				return nil, r.Faulty(ctx, p.Job, err)
-			} else if err != nil {
-				problems = append(problems, p.Job.Problem(r.path(p.Job)+".mechanism", r.Job.Mechanism+": "+err.Error(), "say dataset.cap.rows as a number"))
+			if r.Job.ChoosesCap() {
+				all = append(all, r)
 			}
 		}
 	}
-	if len(problems) == 0 && len(p.uses()) == 0 {
-		problems = append(problems, p.Job.Problem("dataset.cap.rows", "cannot be chosen in private: of no release the noise grows with the cap", "say rows: and a number"))
+	return all
+}
+
+// capOf is the cap of a table, "" where there is one.
+func (p *Planned) capOf(table string) *job.Cap { return p.Job.Of(table).Dataset.Cap }
+
+// choosable holds every mechanism to one event for all caps, and forecasts the choices where the job assumes how many rows
+// units have. The plan is then that of the caps that are most likely.
+func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
+	var problems job.Problems
+	likely := map[string]int64{}
+	for _, choice := range p.choices() {
+		table, path := choice.Job.Table, choice.path(p.Job)
+		known := false
+		for _, d := range p.Draws {
+			known = known || slices.Contains(d.Releases, choice)
+			for _, r := range d.Releases {
+				if r.Job.CountsUnits() || r.Job.Table != table {
+					continue
+				}
+				if !known {
+					problems = append(problems, p.Job.Problem(path, "is chosen in a draw that comes after that of release "+r.Job.Name, ""))
+					continue
+				}
+				if _, err := r.under(ctx, p.Job.WithCap(table, 1), d); isFault(err) {
+					return nil, r.Faulty(ctx, p.Job, err)
+				} else if err != nil {
+					problems = append(problems, p.Job.Problem(r.path(p.Job)+".mechanism", r.Job.Mechanism+": "+err.Error(), "say "+path+" as a number"))
+				}
+			}
+		}
+		if len(problems) == 0 && len(p.uses(table)) == 0 {
+			problems = append(problems, p.Job.Problem(path, "cannot be chosen in private: of no release the noise grows with the cap", "say rows: and a number"))
+		}
+		if all := p.Likely(table); len(all) > 0 && all[0].Rows != p.capOf(table).Rows {
+			likely[table] = all[0].Rows
+		}
 	}
 	if len(problems) > 0 {
 		return nil, problems.Sort()
 	}
-	likely := p.Likely()
-	if len(likely) == 0 || likely[0].Rows == c.Rows {
+	if len(likely) == 0 {
 		return p, nil
 	}
-	next, err := p.With(ctx, Found{Rows: likely[0].Rows})
+	next, err := p.With(ctx, Found{Rows: likely})
 	if err != nil {
 		return nil, err
 	}
@@ -115,16 +131,17 @@ type use struct {
 	noise  float64 // standard deviation for a cap of one row, in rows of the population
 }
 
-// uses are the releases whose noise grows with the cap: those that add up rows.
-func (p *Planned) uses() (out []use) {
+// uses are the releases whose noise grows with the cap of a table: those that add up its rows.
+func (p *Planned) uses(table string) (out []use) {
 	for _, d := range p.Draws {
 		for _, r := range d.Releases {
-			if c := r.Public.Cap; c != nil && !r.Job.CountsUnits() {
-				one := use{cells: 1, groups: c.Groups, noise: perRow(r.Plan, c.Groups) * math.Max(1, r.Public.Design.MaxWeight)}
+			if c := r.Public.Cap; c != nil && r.Job.Table == table && !r.Job.CountsUnits() {
+				each, linear := perRow(r.Plan, c.Groups)
+				one := use{cells: 1, groups: c.Groups, noise: each * math.Max(1, r.Public.Design.MaxWeight)}
 				if len(r.Job.By) > 0 {
-					one.cells, one.groups = float64(max(1, r.Cells.Len())), p.Job.Dataset.Cap.Groups
+					one.cells, one.groups = float64(max(1, r.Cells.Len())), p.capOf(table).Groups
 				}
-				if one.noise > 0 {
+				if linear {
 					out = append(out, one)
 				}
 			}
@@ -134,19 +151,19 @@ func (p *Planned) uses() (out []use) {
 }
 
 // perRow is the standard deviation of the noise of a plan for a cap of one row in so many groups, over the most that a row
-// adds. It is that of the first query, and 0 where the noise is not that of a linear query.
-func perRow(p sdk.Plan, groups int64) float64 {
+// adds. It is that of the first query, and false where the noise is not that of a linear query.
+func perRow(p sdk.Plan, groups int64) (float64, bool) {
 	e, k := p.Event, float64(groups)
 	if all, ok := e.(privacy.Compose); ok {
 		e = all.Events[0]
 	}
 	switch e := e.(type) {
 	case privacy.DiscreteLaplace:
-		return noiseOf(e) * k / e.Sensitivity.AddRemove
+		return noiseOf(e) * k / e.Sensitivity.AddRemove, true
 	case privacy.DiscreteGaussian:
-		return noiseOf(e) * math.Sqrt(k) / e.Sensitivity.AddRemove
+		return noiseOf(e) * math.Sqrt(k) / e.Sensitivity.AddRemove, true
 	}
-	return 0
+	return 0, false
 }
 
 // noiseOf is the standard deviation of the noise of an event that adds some, 0 of any other.
@@ -160,15 +177,15 @@ func noiseOf(e privacy.Event) float64 {
 	return 0
 }
 
-// Choose returns the cap with the least estimated error for the releases that use it, from noisy numbers of units with up to
+// Choose returns the cap of a table with the least estimated error for the releases that use it, from noisy numbers of units with up to
 // so many rows as each cap says, more than the one before. It is computed from released numbers and public facts alone.
 //
 // The error of a release under the cap r is the root of (rows left out of a cell)² + (noise in proportion to r)². Rows in
 // several groups are taken to lie evenly in them. The numbers of units with more rows than each cap cannot grow from cap to
 // cap, nor be negative: that halves their noise. A quarter of the variance that they then may still have counts as left out,
 // because a bias that nobody sees is worse than noise that everybody sees. Proof that it costs nothing: caps.proof.md.
-func (p *Planned) Choose(bins []float64, sd float64) int64 {
-	return p.chooser().choose(bins, sd)
+func (p *Planned) Choose(table string, bins []float64, sd float64) int64 {
+	return p.chooser(table).choose(bins, sd)
 }
 
 // chooser is what a choice rests on beside the numbers.
@@ -177,7 +194,9 @@ type chooser struct {
 	uses []use
 }
 
-func (p *Planned) chooser() chooser { return chooser{p.Job.Dataset.Cap.Choice.Caps(), p.uses()} }
+func (p *Planned) chooser(table string) chooser {
+	return chooser{p.capOf(table).Choice.Caps(), p.uses(table)}
+}
 
 func (c chooser) choose(bins []float64, sd float64) int64 {
 	above := falling(bins)
@@ -239,25 +258,23 @@ type Likely struct {
 	Percent int
 }
 
-// Likely are the caps that would be chosen if units had as many rows as the job assumes, the likeliest first; none where it
+// Likely are the caps of a table that would be chosen if units had as many rows as the job assumes, the likeliest first; none where it
 // assumes nothing. They are those of some choices with noise that the computer draws anew from the same start.
-func (p *Planned) Likely() (out []Likely) {
-	choice := p.Job.Dataset.Cap.Choice
+func (p *Planned) Likely(table string) (out []Likely) {
+	choice := p.capOf(table).Choice
 	if len(choice.Assume) == 0 {
 		return nil
 	}
 	sd, unit := 0.0, 1.0
-	for _, d := range p.Draws {
-		for _, r := range d.Releases {
-			if r.Job.ChoosesCap() {
-				sd = noiseOf(r.Plan.Event)
-				if w := r.Public.Design; w.EqualWeights {
-					unit = math.Max(1, w.MaxWeight)
-				}
+	for _, r := range p.choices() {
+		if r.Job.Table == table {
+			sd = noiseOf(r.Plan.Event)
+			if w := r.Public.Design; w.EqualWeights {
+				unit = math.Max(1, w.MaxWeight)
 			}
 		}
 	}
-	c := p.chooser()
+	c := p.chooser(table)
 	bins := make([]float64, len(c.caps))
 	for i, n := range choice.Assume {
 		at, _ := slices.BinarySearch(c.caps, int64(i+1))

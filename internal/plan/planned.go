@@ -26,7 +26,7 @@ type Planned struct {
 type Found struct {
 	Keys   map[string][]string // selected values (P25), by the release that pays for the selection
 	Bounds map[string]Bounds   // by table, "" where the data set is one
-	Rows   int64               // of a cap; 0 where none was found
+	Rows   map[string]int64    // of the caps that were chosen, by table
 }
 
 // Bounds are those that searches found, by column.
@@ -77,8 +77,9 @@ func (p *Planned) With(ctx context.Context, f Found) (*Planned, error) {
 	for name, found := range f.Bounds {
 		next.found.Bounds[name] = joined(next.found.Bounds[name], found)
 	}
-	if next.found.Rows = p.found.Rows; f.Rows > 0 {
-		next.Job, next.found.Rows = withCap(p.Job, f.Rows), f.Rows
+	next.found.Rows = joined(p.found.Rows, f.Rows)
+	for table, rows := range f.Rows {
+		next.Job = next.Job.WithCap(table, rows)
 	}
 	next.Draws = slices.Clone(p.Draws)
 	for i, d := range p.Draws {
@@ -86,7 +87,7 @@ func (p *Planned) With(ctx context.Context, f Found) (*Planned, error) {
 		one.Releases = slices.Clone(d.Releases)
 		for n, r := range d.Releases {
 			var err error
-			if f.Rows > 0 && !r.Job.CountsUnits() {
+			if f.Rows[r.Job.Table] > 0 && !r.Job.CountsUnits() {
 				if r, err = r.under(ctx, next.Job, d); err != nil {
 					return nil, err
 				}
@@ -126,8 +127,11 @@ func joined[V any](a, b map[string]V) map[string]V {
 // Bounds are those that were found for the columns of a table.
 func (p *Planned) Bounds(table string) Bounds { return p.found.Bounds[table] }
 
-// CapFound reports whether a run has chosen a cap.
-func (p *Planned) CapFound() bool { return p.found.Rows > 0 }
+// CapFound reports whether a run has chosen the cap of a table.
+func (p *Planned) CapFound(table string) bool { return p.found.Rows[table] > 0 }
+
+// CapsFound reports whether a run has chosen a cap.
+func (p *Planned) CapsFound() bool { return len(p.found.Rows) > 0 }
 
 // Releases are all releases in the order of the job.
 func (p *Planned) Releases() []*PlannedRelease {

@@ -195,7 +195,11 @@ func (r *PlannedRelease) Output() []sdk.Field {
 func planProblems(j *job.Job, index int, err error) job.Problems {
 	var at refusals
 	if !errors.As(err, &at) {
-		return job.Problems{j.Problem(j.ReleasePath(index)+".params", err.Error(), "")}
+		path := j.ReleasePath(index)
+		if r := &j.Releases[index]; r.Measures == "" && r.Bounds == "" { // else the job has no params
+			path += ".params"
+		}
+		return job.Problems{j.Problem(path, err.Error(), "")}
 	}
 	var problems job.Problems
 	for _, e := range at {

@@ -11,25 +11,30 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// chooseCap makes the release from which a cap is chosen, if draw i has it, and caps the units of all releases with what it
-// finds. The draw is the first one that a release reads, so no release was made before.
-func (r *Runner) chooseCap(ctx context.Context, i int, picks *picker, src *noise.Source, progress func(int64)) error {
-	d := r.Plan.Draws[i]
-	at := slices.IndexFunc(d.Releases, choosesCap)
-	if at < 0 {
-		return nil
+// chooseCaps makes the releases of draw i from which caps are chosen, and caps the units of all releases from their tables with
+// what they find. The draw is the first one that a release from such a table reads, so none was made before.
+func (r *Runner) chooseCaps(ctx context.Context, i int, picks *picker, src *noise.Source, progress func(int) func(int64)) error {
+	d, n := r.Plan.Draws[i], 0
+	for at, rel := range d.Releases {
+		if !choosesCap(rel) {
+			continue
+		}
+		if err := r.feed(ctx, d, d.Releases[at:at+1], picks, src, progress(n)); err != nil {
+			return err
+		}
+		n++
+		table := rel.Job.Table
+		bins, sd := unitsOf(r.Results[rel.Job.Name])
+		next, err := r.Plan.With(ctx, plan.Found{Rows: map[string]int64{table: r.Plan.Choose(table, bins, sd)}})
+		if err != nil {
+			return errKeysPlan
+		}
+		r.Plan, r.sides[table].job = next, next.Job.Of(table)
+		if err := r.sides[table].capAll(ctx, next, src.Child()); err != nil {
+			return err
+		}
 	}
-	if err := r.feed(ctx, d, d.Releases[at:at+1], picks, src, progress); err != nil {
-		return err
-	}
-	bins, sd := unitsOf(r.Results[d.Releases[at].Job.Name])
-	next, err := r.Plan.With(ctx, plan.Found{Rows: r.Plan.Choose(bins, sd)})
-	if err != nil {
-		return errKeysPlan
-	}
-	one := r.sides[""]
-	r.Plan, one.job = next, next.Job
-	return one.capAll(ctx, next, src.Child())
+	return nil
 }
 
 func choosesCap(rel *plan.PlannedRelease) bool { return rel.Job.ChoosesCap() }

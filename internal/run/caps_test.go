@@ -130,7 +130,7 @@ func (c *cappedTable) run(units []int, bins []int64) seen {
 	for i, n := range calls[0].vector {
 		exact[i] = float64(n)
 	}
-	out := seen{bins: calls[0].vector, rows: r.Plan.Job.Dataset.Cap.Rows, vector: calls[1].vector[0], cap: r.Plan.Choose(exact, 0), result: r.Results["rows"]}
+	out := seen{bins: calls[0].vector, rows: r.Plan.Job.Dataset.Cap.Rows, vector: calls[1].vector[0], cap: r.Plan.Choose("", exact, 0), result: r.Results["rows"]}
 	for i, call := range calls {
 		out.scales[i] = call.event.(privacy.DiscreteLaplace).Scale
 	}

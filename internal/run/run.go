@@ -111,10 +111,12 @@ func (r *Runner) draw(ctx context.Context, i int, src *noise.Source) error {
 	// The number of scans does not depend on what is found.
 	searches, others := r.batches(d.Releases, isSearch), r.batches(d.Releases, isOther)
 	scan, scans := 0, len(searches)+len(others)
-	if slices.ContainsFunc(d.Releases, choosesCap) {
-		scan, scans = 1, scans+1
+	for _, rel := range d.Releases {
+		if choosesCap(rel) {
+			scan, scans = scan+1, scans+1
+		}
 	}
-	if err := r.chooseCap(ctx, i, picks, src, r.progress(d, 0, scans)); err != nil {
+	if err := r.chooseCaps(ctx, i, picks, src, func(n int) func(int64) { return r.progress(d, n, scans) }); err != nil {
 		return err
 	}
 	if err := r.choose(ctx, r.Plan.Draws[i], picks, src); err != nil {

@@ -77,7 +77,7 @@ func Plan(req sdk.PlanRequest, maker Maker) (sdk.Plan, error) {
 // form makes the form of a request and the claims of its queries.
 func form(req sdk.PlanRequest, maker Maker) (*Form, []claim, error) {
 	if !(req.Target.Epsilon > 0) {
-		return nil, nil, errors.New("guarantee: epsilon must be positive")
+		return nil, nil, errors.New("guarantee: epsilon must be positive, and large enough to be told from 0")
 	}
 	f, err := maker(req)
 	if err != nil {

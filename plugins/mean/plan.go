@@ -77,7 +77,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	}
 	divisor := linear.Divisor(req.Public, l.cells, columns...)
 	if !(req.Target.Epsilon > 0) {
-		return nil, fmt.Errorf("guarantee: epsilon must be positive")
+		return nil, fmt.Errorf("guarantee: epsilon must be positive, and large enough to be told from 0")
 	}
 	for _, c := range columns {
 		q, err := linear.NewAverage(c, divisor, nil, l.cells, req, req.Target.Epsilon/float64(len(columns)), p.Noise, p.Interval)

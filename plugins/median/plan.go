@@ -60,7 +60,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		return nil, err
 	}
 	if !(req.Target.Epsilon > 0) || math.IsInf(req.Target.Epsilon, 0) {
-		return nil, fmt.Errorf("guarantee: epsilon must be positive")
+		return nil, fmt.Errorf("guarantee: epsilon must be positive, and large enough to be told from 0")
 	}
 	l := &layout{params: p, ranks: ranks, column: c, design: req.Public.Design, under: req.Public.SampleRelations}
 	l.share = privacy.Point{Epsilon: part(req.Target.Epsilon, len(ranks)), Delta: part(req.Target.Delta, len(ranks))}

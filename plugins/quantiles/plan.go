@@ -44,7 +44,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		return nil, err
 	}
 	if !(req.Target.Epsilon > 0) || math.IsInf(req.Target.Epsilon, 0) {
-		return nil, errors.New("guarantee: epsilon must be positive")
+		return nil, errors.New("guarantee: epsilon must be positive, and large enough to be told from 0")
 	}
 	l.lattice, err = newLattice(l.column, p.Step, l.cells.N)
 	return l, err

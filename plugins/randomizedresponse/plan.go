@@ -57,7 +57,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		return nil, err
 	}
 	if !(req.Target.Epsilon > 0) || math.IsInf(req.Target.Epsilon, 0) {
-		return nil, fmt.Errorf("guarantee: epsilon must be positive")
+		return nil, fmt.Errorf("guarantee: epsilon must be positive, and large enough to be told from 0")
 	}
 	l := &layout{params: p, column: c, reports: req.Public.Design.SampleSize, weight: req.Public.Design.MaxWeight, target: req.Target}
 	l.local = privacy.RandomizedResponse{K: len(c.Domain), Eps0: req.Target.Epsilon}

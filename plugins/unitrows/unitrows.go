@@ -201,7 +201,7 @@ func (p params) expected(unit float64, n linear.Noise) []sdk.ExpectedError {
 	rows := sd(all[0].weights, each)
 	return []sdk.ExpectedError{
 		{Field: linear.EstimateField, NoiseSD: each, Half95: unit * n.Tail(0.05), Note: "units"},
-		{Field: linear.EstimateField, NoiseSD: rows, Half95: rows * n.Tail(0.05) / n.SD, Note: "rows"},
+		{Field: linear.EstimateField, NoiseSD: rows, Half95: sd(all[0].weights, unit*n.Tail(0.05)), Note: "rows"},
 		{Field: linear.EstimateField, Note: "share: the noise in it is about that in the number of rows, over that number", SamplingNote: "the whole table is read"},
 	}
 }
@@ -242,7 +242,7 @@ func (f figure) row(iv *linear.Interval, bins []float64, each float64, n linear.
 		return []float64{value, noise}
 	}
 	half := iv.Half(0, noise)
-	return []float64{value, noise, value - half, value + half}
+	return []float64{value, noise, math.Max(value-half, math.Min(0, value)), math.Max(value+half, 0)} // it is the sum of units, or of rows
 }
 
 // share is the row of a quotient of two sums.

@@ -42,7 +42,7 @@ func describeLimits(p *plan.Priced, r *plan.PricedRelease) *report.Limits {
 		}
 	}
 	if c := j.Dataset.Cap; c != nil {
-		out.Cap = &report.CapLimit{Rows: c.Rows, Totals: totals(r, numbers), Choice: describeChoice(p)}
+		out.Cap = &report.CapLimit{Rows: c.Rows, Totals: totals(r, numbers), Choice: describeChoice(p, r.Job.Table)}
 		if len(r.Job.By) > 0 {
 			out.Cap.Groups = c.Groups
 		}
@@ -50,16 +50,16 @@ func describeLimits(p *plan.Priced, r *plan.PricedRelease) *report.Limits {
 	return out
 }
 
-// describeChoice describes how a cap is chosen in private, nil where the job says it.
-func describeChoice(p *plan.Priced) *report.CapChoice {
-	c := p.Job.Dataset.Cap
-	if c == nil || c.Choice == nil { // of several tables none chooses a cap
+// describeChoice describes how the cap of a table is chosen in private, nil where the job says it.
+func describeChoice(p *plan.Priced, table string) *report.CapChoice {
+	c := p.Job.Of(table).Dataset.Cap
+	if c.Choice == nil {
 		return nil
 	}
 	caps := c.Choice.Caps()
-	out := &report.CapChoice{AtMost: caps[len(caps)-1], Made: p.CapFound()}
+	out := &report.CapChoice{AtMost: caps[len(caps)-1], Made: p.CapFound(table)}
 	if !out.Made {
-		for _, l := range p.Likely() {
+		for _, l := range p.Likely(table) {
 			out.Likely = append(out.Likely, report.LikelyCap(l))
 		}
 	}
