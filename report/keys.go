@@ -63,5 +63,8 @@ func (k *Keys) Text(d Dataset) []string {
 		}
 		out = append(out, text)
 	}
+	if len(k.Sizes) > 0 && k.Sizes[0].Whole > 0 {
+		out = append(out, "a value that appears against the odds has more rows in the sample than its share: its figures are too high, and its intervals hold less often than they say")
+	}
 	return out
 }

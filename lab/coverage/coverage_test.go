@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
@@ -60,6 +63,36 @@ func TestIntervalsHold(t *testing.T) {
 		t.Logf("%s: without the draw %v", design, forgets[0].share())
 		if got := forgets[0].share(); got > least {
 			t.Errorf("%s: an interval without the draw holds in %v of the draws", design, fmt.Sprint(got))
+		}
+	}
+}
+
+// What docs/keys.md says of values that were selected from a sample: intervals hold over all of them, and not for
+// those that appear against the odds. From the whole table they hold for these too.
+func TestIntervalsOfSelectedValues(t *testing.T) {
+	var b strings.Builder
+	if err := writeKeys(&b, 60); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(b.String())
+	for _, line := range strings.Split(b.String(), "\n") {
+		cells := strings.Split(line, " | ")
+		if len(cells) < 6 || strings.Contains(line, "selection") {
+			continue
+		}
+		share := func(i int) float64 {
+			x, err := strconv.ParseFloat(strings.Trim(cells[i], " |"), 64)
+			if err != nil {
+				return math.NaN()
+			}
+			return x
+		}
+		if all := share(5); !(all > 92) {
+			t.Errorf("%s: %v of all", line, all)
+		}
+		rare := share(2)
+		if lucky := strings.HasPrefix(line, "| table"); lucky && rare < 90 || !lucky && !strings.Contains(line, "top: 10") && !(rare < 88) {
+			t.Errorf("%s: %v of the rare ones", line, rare)
 		}
 	}
 }

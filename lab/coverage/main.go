@@ -17,7 +17,7 @@ func main() {
 	draws := flag.Int("draws", 1000, "draws of each design from each table")
 	data := flag.String("data", "examples/data", "folder of the examples' tables")
 	out := flag.String("out", "", "folder of coverage.md; without it the table is printed")
-	only := flag.String("only", "", "one table, or table/design")
+	only := flag.String("only", "", "one table, or table/design, or keys")
 	flag.Parse()
 	if err := run(*draws, *data, *out, *only); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,7 +58,7 @@ func run(draws int, data, out, only string) error {
 			}
 		}
 	}
-	allowed := luck(level, draws, figures)
+	allowed := luck(level, draws, max(1, figures))
 	fmt.Fprintf(&b, head, draws, figures, 100*math.Sqrt(level*(1-level)/float64(draws)), 100*allowed, 100*(level-allowed), 100*lowest, 100*highest)
 	first := slices.IndexFunc(lines, func(l line) bool { return l.p.tail })
 	if first < 0 {
@@ -75,12 +75,17 @@ func run(draws int, data, out, only string) error {
 		lines = lines[n:]
 	}
 	writeTails(&b, tails)
+	if only == "" || only == "keys" {
+		if err := writeKeys(&b, draws); err != nil {
+			return err
+		}
+	}
 	if out == "" {
 		fmt.Print(b.String())
 	} else if err := os.WriteFile(filepath.Join(out, "coverage.md"), []byte(b.String()), 0o644); err != nil {
 		return err
 	}
-	if lowest < level-allowed {
+	if figures > 0 && lowest < level-allowed {
 		return fmt.Errorf("an interval held the value in %.1f %% of the draws: below %.1f %%", 100*lowest, 100*(level-allowed))
 	}
 	return nil
@@ -130,7 +135,7 @@ func writeTails(b *strings.Builder, lines []line) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## Quantiles of small tables\n\nMade at random, bounds 0 and 1000: the noise in rank reaches the part of the bounds that holds no value. *table* is all rows, *srswor* a quarter of them.\n\n")
+	fmt.Fprintf(b, "\n## Quantiles of small tables\n\nMade at random, bounds 0 and 1000: the noise in rank reaches the part of the bounds that holds no value. *table* is all rows, *srswor* a quarter of them. Where all six ranks are blank there is no line (100 rows at ε 0.25, 150 at 0.5).\n\n")
 	var about []string
 	for _, l := range lines {
 		if !slices.Contains(about, l.p.about) {
@@ -140,6 +145,9 @@ func writeTails(b *strings.Builder, lines []line) {
 	}
 	fmt.Fprintf(b, "\n| values | rows | ε | design | %s |\n|---|---|---|---|%s\n", strings.Join(tailRanks, " | "), strings.Repeat("---|", len(tailRanks)))
 	for _, l := range lines {
+		if !slices.ContainsFunc(l.f, func(f *figure) bool { return !f.blank() }) {
+			continue
+		}
 		name, _, _ := strings.Cut(l.p.name, "-")
 		fmt.Fprintf(b, "| %s | %d | %s | %s |", name, l.p.size, l.p.epsilon, l.design)
 		for i := range l.f {
