@@ -30,3 +30,40 @@ func TestFlags(t *testing.T) {
 		}
 	}
 }
+
+// A release of units by their rows is judged by the number of rows, and not by the numbers of units with very many, which are
+// noise wherever there are none. Its picture keeps the order of the numbers of rows, and nobody wrote its parameters.
+func TestUnitsByTheirRows(t *testing.T) {
+	noise := []float64{20, 4, 4, 4, 4}
+	estimate := []float64{1000, 900, 2, 5, -1}
+	low, high := make([]float64, len(noise)), make([]float64, len(noise))
+	for i, x := range estimate {
+		low[i], high[i] = x-2*noise[i], x+2*noise[i]
+	}
+	table := report.Table{Columns: []report.Column{{Name: "column", Text: []string{"rows", "units", "units", "units", "units"}},
+		{Name: "figure", Text: []string{"in the table", "with 1 row", "with 2 rows", "with 3 rows", "with 4 rows or more"}},
+		{Name: "estimate", Float64: estimate}, {Name: "noise_sd", Float64: noise}, {Name: "interval_low", Float64: low}, {Name: "interval_high", Float64: high}}}
+	for _, c := range []struct {
+		limits *report.Limits
+		label  string
+		first  string
+	}{{&report.Limits{UnitRows: 4}, "whole table", "with 2 rows"}, {nil, "mostly noise", "with 3 rows"}} {
+		r := &report.Report{Releases: []report.Release{{Name: "m", From: "table", Interval: "95", Mechanism: report.Mechanism{Name: "unit_rows"}, Params: []byte(`{"keep": 2}`), Limits: c.limits}}}
+		tables := map[string]report.Table{"m": table}
+		if b := report.Briefs(r, tables)[0]; b.Label != c.label {
+			t.Errorf("the verdict is %q and not %q", b.Label, c.label)
+		}
+		var page strings.Builder
+		if err := new(report.Page).WriteHTML(&page, r, tables, false); err != nil { // without the pictures of the guarantee
+			t.Fatal(err)
+		}
+		text := page.String()
+		text = text[strings.Index(text, "</head>"):]
+		if at := func(label string) int { return strings.Index(text, ">"+label) }; at("with 2 rows") < 0 || (at("with 2 rows") < at("with 3 rows")) != (c.first == "with 2 rows") {
+			t.Errorf("%v: the picture is not in the order of %s", c.limits, c.first)
+		}
+		if strings.Contains(text, "(keep: 2)") != (c.limits == nil) {
+			t.Errorf("%v: parameters that nobody wrote", c.limits)
+		}
+	}
+}

@@ -164,9 +164,12 @@ func gauge(a Amount) template.HTML {
 func (r *result) verdict(report *Report, id int) verdictView {
 	e, w := r.release, r.w
 	v := verdictView{Release: e.Name, ID: id}
-	if len(r.shares) > 0 {
-		share := middle(r.shares)
-		v.Noise = noiseText(w, share, len(r.shares) > 1)
+	if shares := r.shares; len(shares) > 0 {
+		if e.countsUnits() { // the rows in all: hardly any unit has very many, so other numbers are noise wherever they are small
+			shares = shares[:1]
+		}
+		share := middle(shares)
+		v.Noise = noiseText(w, share, len(shares) > 1)
 		v.rank = math.Min(share, 1)
 	}
 	flags := r.columns["flag"].Text

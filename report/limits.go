@@ -29,6 +29,9 @@ type CapLimit struct {
 	Choice *CapChoice `json:"choice,omitempty"`
 }
 
+// countsUnits reports whether the release counts the units of the job by their rows.
+func (r *Release) countsUnits() bool { return r.Limits != nil && r.Limits.UnitRows > 0 }
+
 // CapChoice says how a cap is chosen in private.
 type CapChoice struct {
 	AtMost int64 `json:"at_most"` // the largest that may be chosen

@@ -41,7 +41,7 @@ func (r *result) rows(id, title string, bars []bar, l legend, groups []Column) {
 	}
 	for k, name := range order {
 		all := parts[name]
-		if len(groups) > 0 && !r.has("quantile") {
+		if len(groups) > 0 && !r.has("quantile") && (!r.release.countsUnits() || len(all) > mostRows) {
 			slices.SortStableFunc(all, bySize)
 		}
 		if n := len(all); n > mostRows {

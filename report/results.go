@@ -89,7 +89,7 @@ func (r *result) view(report *Report, id int) resultView {
 	if id < maxWords {
 		v.Meaning = sentence(meaning(w, e.Guarantee, report.seenFrom(e.From)))
 	}
-	if p := ParamsText(e.Params); p != "" {
+	if p := ParamsText(e.Params); p != "" && !e.countsUnits() { // else nobody wrote them
 		v.What += " (" + p + ")"
 	}
 	if len(e.By) > 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Weights are survey weights: how many units of the population each row stands for (P29).
@@ -106,6 +107,8 @@ func (k *checker) weights(path string, w *Weights) {
 		k.wrong(at, "say in dataset.fold how it is folded: max where all rows of a unit have the same weight, sum where the unit stands for all of them", "%s has no fold: a unit may have several weights", lang.Shown(w.Column))
 	case d.Folds() && slices.Contains([]FoldBy{FoldAny, FoldAll, FoldMode}, d.FoldOf(w.Column)):
 		k.wrong(at, "fold it by max, min, mean or sum", "a weight is a number")
+	case w.Shrink != nil && w.Shrink.To != nil && w.Shrink.To.Cmp(w.AtMost) > 0:
+		k.wrong(lang.Key(lang.Key(path, "shrink"), "to"), "", "must not exceed at_most (%s > %s): it is what an ordinary weight is", rational.Format(w.Shrink.To), rational.Format(w.AtMost))
 	case w.AtMost.Cmp(leastWeight) == 0:
 		k.wrong(lang.Key(path, "at_most"), "leave weights out", "of 1 makes all weights equal")
 	}

@@ -305,6 +305,9 @@ func (p Point) errors() string {
 	if p.HalfKept > 0 {
 		return fmt.Sprintf("a key with %d units is kept one time in two", p.HalfKept)
 	}
+	if p.Total == 0 && p.Noise95 > 0 {
+		return fmt.Sprintf("noise %s, which alone is at most ±%s in 95 of 100 cases; the whole error is not known", cell(p.NoiseSD), cell(p.Noise95))
+	}
 	return fmt.Sprintf("noise %s, sampling %s, error %s (%s), ±%s in 95 of 100 cases", cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative), cell(p.Margin))
 }
 
