@@ -1,6 +1,9 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Brief is what a terminal says of one release.
 type Brief struct {
@@ -63,6 +66,9 @@ func (r *result) values() string {
 		}
 		if r.severalColumns() {
 			label = append(label, r.columns["column"].cell(i))
+		}
+		if r.release.countsUnits() { // rows in the table, at least
+			slices.Reverse(label)
 		}
 		if q := r.columns["quantile"]; i < q.Len() && len(bars) > 1 {
 			label = append(label, r.rank(q.Float64[i]))

@@ -50,8 +50,8 @@ func TestUnitsByTheirRows(t *testing.T) {
 	}{{&report.Limits{UnitRows: 4}, "whole table", "with 2 rows"}, {nil, "mostly noise", "with 3 rows"}} {
 		r := &report.Report{Releases: []report.Release{{Name: "m", From: "table", Interval: "95", Mechanism: report.Mechanism{Name: "unit_rows"}, Params: []byte(`{"keep": 2}`), Limits: c.limits}}}
 		tables := map[string]report.Table{"m": table}
-		if b := report.Briefs(r, tables)[0]; b.Label != c.label {
-			t.Errorf("the verdict is %q and not %q", b.Label, c.label)
+		if b := report.Briefs(r, tables)[0]; b.Label != c.label || strings.HasPrefix(b.Values, "rows in the table 1") != (c.limits != nil) {
+			t.Errorf("the verdict is %q and not %q, of %s", b.Label, c.label, b.Values)
 		}
 		var page strings.Builder
 		if err := new(report.Page).WriteHTML(&page, r, tables, false); err != nil { // without the pictures of the guarantee
