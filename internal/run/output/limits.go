@@ -7,6 +7,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
 )
@@ -83,8 +84,9 @@ func handled(h job.Handling) string {
 // totals compares a value that adds up rows with that of all rows, if only some count. A row
 // that counts once or more is in a total: what is divided by their number is none.
 func totals(r *plan.PricedRelease, numbers []job.Column) string {
+	estimates := r.Plan.Estimates() // survey weights add up too, with a scale that is private
 	for _, e := range r.Plan.Errors {
-		if e.Linear == nil || e.Linear.Scale < 1 {
+		if (e.Linear == nil || e.Linear.Scale < 1) && estimates != sdk.StatisticTotal && estimates != sdk.StatisticCount {
 			continue
 		}
 		rises := !slices.ContainsFunc(numbers, func(c job.Column) bool { return c.Lower.Sign() < 0 })
