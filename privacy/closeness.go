@@ -53,15 +53,38 @@ type discreteRun struct {
 
 // smoothed replaces discrete Gaussian noise by the Gaussian that it is close to
 // after rounding, wherever one draw of a sample, at most, stands around it.
+//
+// With exact, noise that spans few lattice steps and has a distribution of its own stays
+// discrete. A coarse lattice is what smoothing costs most for, and a fine one cannot do
+// without: so a count beside a mean costs what both need, and no more.
 type smoothed struct {
 	runs []discreteRun
 	ok   bool
+
+	exact *Relation // the relation under which distributions are asked for
+	kept  bool      // some noise stayed discrete
+}
+
+// coarse is the noise below which smoothing costs more than rounding does.
+const coarse = 64
+
+// stays reports whether x stays discrete.
+func (s *smoothed) stays(x DiscreteGaussian) bool {
+	if s.exact == nil || x.Sigma >= coarse {
+		return false
+	}
+	_, u := x.pair(*s.exact, "")
+	return u == nil
 }
 
 // event rewrites e; runs is how often it runs, samples how many draws stand around.
 func (s *smoothed) event(e Event, runs float64, samples int) Event {
 	switch x := e.(type) {
 	case DiscreteGaussian:
+		if s.stays(x) {
+			s.kept = true
+			return e
+		}
 		if x.Sigma < minSigma || samples > 1 {
 			s.ok = false
 			return e
@@ -122,8 +145,25 @@ func (s *smoothed) total(t float64) closeness {
 type method func(e Event, rel Relation, at Point, q query, o Options) (bracket, *Unsupported)
 
 // orSmoothed runs a method on the expression. Where that holds discrete Gaussian noise, it
-// also runs it with the noise smoothed, and takes the smaller bound.
+// also runs it with the noise smoothed, all of it or that of fine lattices alone, and takes
+// the smallest bound.
 func orSmoothed(run method) method {
+	return func(e Event, rel Relation, at Point, q query, o Options) (bracket, *Unsupported) {
+		b, u := orAllSmoothed(run)(e, rel, at, q, o)
+		s := smoothed{ok: true, exact: &rel}
+		smooth := s.event(e, 1, 0)
+		if !s.ok || !s.kept || len(s.runs) == 0 {
+			return b, u
+		}
+		if w, v := s.answer(run, smooth, rel, at, q, o); v == nil && (u != nil || w.upper < b.upper) {
+			return w, nil
+		}
+		return b, u
+	}
+}
+
+// orAllSmoothed compares what nothing and what everything smoothed costs.
+func orAllSmoothed(run method) method {
 	return func(e Event, rel Relation, at Point, q query, o Options) (bracket, *Unsupported) {
 		s := smoothed{ok: true}
 		smooth := s.event(e, 1, 0)
