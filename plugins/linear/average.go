@@ -184,6 +184,7 @@ type Estimate struct {
 	Value, SD, Low, High, Count, Above, Below float64
 
 	along [2]float64 // see Along
+	cut   bool       // see Within
 }
 
 // Blank takes the value from an estimate and leaves the count and the sums.
@@ -193,11 +194,13 @@ func (e Estimate) Blank() Estimate {
 	return e
 }
 
-// within blanks an estimate with an interval that holds everything between the bounds.
-func (e Estimate) within(lower, upper float64) Estimate {
+// Within blanks an estimate with an interval that holds everything between the bounds, and remembers
+// whether an end was cut off at one of them.
+func (e Estimate) Within(lower, upper float64) Estimate {
 	if e.Low < e.High && e.Low <= lower && e.High >= upper {
 		return e.Blank()
 	}
+	e.cut = e.Low <= lower || e.High >= upper
 	return e
 }
 
@@ -269,7 +272,7 @@ func (q *Average) besides(sum, count int64, n Noise) Estimate {
 	e.Low, e.High = q.interval.solve(e.Value, c.Lower, c.Upper, c.Upper-c.Lower, n, 0, func(mean float64) (float64, spread) {
 		return s - (mean-q.lattice.Centre)*values, spread{noise: noise(mean)}
 	})
-	return e.within(c.Lower, c.Upper)
+	return e.Within(c.Lower, c.Upper)
 }
 
 // quotient is L + (U−L)·A/(A+B), cut off at the bounds.
@@ -292,5 +295,5 @@ func (q *Average) quotient(a, b int64, n Noise) Estimate {
 		return (1-share)*x - share*y, spread{noise: noise(share)}
 	})
 	e.Low, e.High = lower+width*low, lower+width*high
-	return e.within(lower, lower+width)
+	return e.Within(lower, lower+width)
 }

@@ -51,14 +51,19 @@ func (f *Form) At(query, cell int, sums [][]int64, noises []Noise) Estimate {
 // The interval is made from those of the two quotients, by the method of variance estimates
 // recovery for dependent estimates (Zou and Donner 2008; Zou 2007): each end lies as far from the difference as
 // the two nearer ends would if errors were added like those of correlated normal variables. So
-// it is as skew as they are, and within what is possible where they are.
+// it is as skew as they are. Where one of them was cut off at what is possible, the change lies
+// between the differences of their ends, whatever the errors share.
 func (e Estimate) Less(before Estimate, correlation float64) Estimate {
 	out := Estimate{Value: e.Value - before.Value, Count: e.Count - before.Count, Above: e.Above - before.Above, Below: e.Below - before.Below}
 	r := correlation * (e.along[0]*before.along[0] + e.along[1]*before.along[1])
 	apart := func(a, b float64) float64 { return math.Sqrt(math.Max(0, a*a+b*b-2*r*a*b)) }
 	out.SD = apart(e.SD, before.SD)
-	out.Low = out.Value - apart(e.Value-e.Low, before.High-before.Value)
-	out.High = out.Value + apart(e.High-e.Value, before.Value-before.Low)
+	if e.cut || before.cut { // an end at a bound does not say how far the error reaches
+		out.Low, out.High = e.Low-before.High, e.High-before.Low
+	} else {
+		out.Low = out.Value - apart(e.Value-e.Low, before.High-before.Value)
+		out.High = out.Value + apart(e.High-e.Value, before.Value-before.Low)
+	}
 	if math.IsNaN(out.Value) || math.IsNaN(out.Low) || math.IsNaN(out.High) {
 		return out.Blank()
 	}

@@ -204,5 +204,5 @@ func (q *Average) betweenClusters(sums []int64, n Noise) Estimate {
 		return u, s
 	})
 	e.Low, e.High = lower+width*low, lower+width*high
-	return e.within(lower, lower+width)
+	return e.Within(lower, lower+width)
 }

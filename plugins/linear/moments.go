@@ -226,7 +226,7 @@ func (m *Moments) Mean(sums []int64, n Noise) (e Estimate) {
 		return m.equation(sums, []float64{-x, 1}, n)
 	})
 	e.Low, e.High = low+a*width, low+b*width
-	return e.within(low, low+width)
+	return e.Within(low, low+width)
 }
 
 // Variance is the interval for the variance of t in a cell that has a mean, about an estimate of

@@ -201,7 +201,7 @@ func (q *quotient) estimate(sums []int64, n linear.Noise) linear.Estimate {
 	if hidden {
 		return e
 	}
-	return e.Along(sdAbove, -e.Value*sdBelow)
+	return e.Within(low, high).Along(sdAbove, -e.Value*sdBelow)
 }
 
 // endless is from where on a ratio is no end of an interval.
