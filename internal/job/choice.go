@@ -64,7 +64,6 @@ const capChoice = "dataset.cap.rows"
 // choice adds the release from which a cap is chosen. It counts units in the first draw that a release reads, behind the
 // condition that all releases share, and all their rows where they share none.
 func (k *checker) choice(c *Cap, given []Release) {
-	const say = "say rows: and a number"
 	switch d, p := &k.j.Dataset, c.Choice; {
 	case !k.measure(capChoice, &p.Private):
 		return
