@@ -19,7 +19,7 @@ func TestWeightsAreCharged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tiny.csv")
 	kinds := [][]row{{{-1, 0}}, {{2, 0}}, {{-1, 1}}, {{2, 1}}, {{2, 0}, {2, 0}}, {{2, 0}, {2, 1}}, {{-1, 0}, {2, 1}}}
 	const cap2, fold = "  cap: {groups: 2, rows: 2}\n", "  fold: {x: max, g: mode}\n"
-	const raw, shrunk = "  weights: {column: x, at_most: 1.5}", "  weights: {column: x, at_most: 1.5, shrink: {to: 3, keep: 0.5}}"
+	const raw, shrunk = "  weights: {column: x, at_most: 1.5}", "  weights: {column: x, at_most: 2, shrink: {to: 1.5, keep: 0.5}}"
 	const derived = "  derive: {w: {as: \"x + 0.2\"}}\n  fold: {x: max, g: mode, w: max}\n  weights: {column: w, at_most: 2.5}"
 	tried := 0
 	for _, relation := range []string{"add-remove", "replace-one"} {
