@@ -155,6 +155,9 @@ type Panel struct {
 	Wave      int64 `json:"wave"`
 	Waves     int64 `json:"waves"`
 	Collected bool  `json:"collected,omitempty"`
+	// Again says that the wave was released before. The job's guarantee is then that of this release
+	// alone, for units that are known to be in the wave, beside that of all waves.
+	Again bool `json:"again,omitempty"`
 }
 
 // Guarantee is one charged guarantee and how it was found.

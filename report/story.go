@@ -59,7 +59,9 @@ func story(w words, r *Report) []storyView {
 			one.Text = efficiencyWords(w, d)
 		}
 		if p := r.Dataset.Panel; p != nil {
-			one.Text = w.t("story.panel", p.Wave, p.Waves)
+			if one.Text = w.t("story.panel", p.Wave, p.Waves); p.Again {
+				one.Text = w.t("story.panel_again", p.Wave, p.Waves)
+			}
 		}
 		var kinds []string
 		noise := d.Sample

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
@@ -80,8 +81,24 @@ func (p *Priced) Wave() (*ledger.Panel, error) {
 	if !ok {
 		return nil, errors.New("the job is about a wave of a panel, and more than the panel is charged")
 	}
-	known, err := privacy.EpsilonWith(r.Event, p.Job.Dataset.Relation, p.Answer.Delta, privacy.Options{Quick: true})
+	known, err := p.known(r)
 	return &ledger.Panel{ID: p.panel.ID, Name: p.panel.Name, Wave: p.panel.Wave, Drawn: p.panel.Drawn, Event: r, Known: privacy.Point{Epsilon: known.Epsilon, Delta: p.Answer.Delta}}, err
+}
+
+// known returns what a wave costs a unit that is known to be in it.
+func (p *Priced) known(r privacy.Rotation) (privacy.Answer, error) {
+	return privacy.EpsilonWith(r.Event, p.Job.Dataset.Relation, p.Answer.Delta, privacy.Options{Quick: true})
+}
+
+// Charged returns what a run of the plan is charged for. Of a wave that was released before that is the
+// wave alone, as of units that are known to be in it (P34): all waves together were paid for once.
+func (p *Priced) Charged() (e privacy.Event, a privacy.Answer, again bool, err error) {
+	r, ok := p.Event.(privacy.Rotation)
+	if p.panel == nil || !ok || p.panel.Sample == nil || !slices.Contains(p.panel.Sample.Waves, p.panel.Wave) {
+		return p.All, p.Answer, false, nil
+	}
+	a, err = p.known(r)
+	return r.Event, a, true, err
 }
 
 // OnSample inverts one amplification: what may be spent on the sample so that

@@ -23,7 +23,11 @@ import (
 // Describe writes down a plan: a report without results.
 func Describe(p *plan.Priced, version string) (report.Report, error) {
 	j := p.Job
-	g, err := guarantee(p.All, p.Answer)
+	charged, answer, again, err := p.Charged()
+	if err != nil {
+		return report.Report{}, err
+	}
+	g, err := guarantee(charged, answer)
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -44,7 +48,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 		r.Dataset.Collected, r.Dataset.CollectedRate = collectedWords(c, facts), facts.Rate
 	}
 	if panel, ok := j.Rotates(); ok {
-		r.Dataset.Panel = &report.Panel{Wave: panel.Wave, Waves: panel.Waves, Collected: !panel.Drawn}
+		r.Dataset.Panel = &report.Panel{Wave: panel.Wave, Waves: panel.Waves, Collected: !panel.Drawn, Again: again}
 	}
 	for _, l := range p.Levels() {
 		level := report.Level{Name: l.Name, AtMost: l.AtMost, Epsilon: l.Cost.Epsilon, Delta: l.Cost.Delta, Below: l.Below}

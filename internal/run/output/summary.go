@@ -78,6 +78,9 @@ func writeCharged(b *bufio.Writer, r *report.Report) {
 		if r.Budget != nil && !slices.ContainsFunc(r.Budget.Amounts, func(a report.Amount) bool { return a.Cost != "0" }) {
 			label = "paid by the first wave"
 		}
+		if p.Again {
+			label = "charged once more"
+		}
 	}
 	Line(b, 0, label, charge(r.Guarantee))
 }

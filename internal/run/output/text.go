@@ -97,7 +97,11 @@ func writeHead(b *bufio.Writer, r *report.Report) {
 		fmt.Fprintf(b, "the table is itself a sample: %s\n", r.Dataset.Collected)
 		writeKept(b, r.Collection)
 	}
-	if p := r.Dataset.Panel; p != nil && !p.Collected {
+	switch p := r.Dataset.Panel; {
+	case p == nil:
+	case p.Again:
+		fmt.Fprintf(b, "wave %d of %d was released before: this release costs what a unit pays that is known to be in it, beside what all waves cost together\n", p.Wave, p.Waves)
+	case !p.Collected:
 		fmt.Fprintf(b, "wave %d of %d of a panel that is drawn here: who is in it follows from a secret in the ledger; the guarantee is for all waves together\n", p.Wave, p.Waves)
 	}
 }
