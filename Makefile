@@ -75,7 +75,7 @@ languages: core ## the tests of the packages for R and Python
 race: ## all tests with the race detector
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 60m ./...
 
-check: ## gofmt, go vet and staticcheck
+check: ## gofmt, go vet, staticcheck, and no counted weight that grew
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
@@ -83,11 +83,12 @@ check: ## gofmt, go vet and staticcheck
 	cd stores && $(GO) vet ./...
 	cd publish && $(GO) vet ./...
 	cd lab && $(GO) vet ./...
+	./lab/lines.sh -check
 
 bench: build lab ## benchmarks, each beside its reference
 	./lab/run.sh
 
-lines: ## lines of Go by hand, by folder
+lines: ## lines of Go by hand by folder, and what else weighs on a reader
 	./lab/lines.sh
 
 # What privacy costs the example regressions: the table and plot of lab/studies/sgd-accuracy.md.
