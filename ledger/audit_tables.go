@@ -25,7 +25,7 @@ func (v *Auditor) tables(t *tx) error {
 	if h.refused != v.refused {
 		v.find(FoundTables, "head", "it says of a newer release that was seen what no record says, or leaves it out")
 	}
-	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchSamples,
+	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchSamples, (*Auditor).matchKeys,
 		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchSlices, (*Auditor).matchReleases} {
 		if err := match(v, t); err != nil {
 			return err
@@ -168,4 +168,27 @@ func (v *Auditor) matchSamples(t *tx) error {
 		}
 		return true, nil
 	}, "SELECT "+sampleColumns+", sealed FROM dprelease_samples ORDER BY id")
+}
+
+// matchKeys holds the keys of panels to the secrets that they open.
+func (v *Auditor) matchKeys(t *tx) error {
+	want := 0
+	for _, s := range v.samples {
+		if len(s.Waves) > 0 && s.digest != "" {
+			want++
+		}
+	}
+	return v.match(t, "keys", want, func(row scanner) (bool, error) {
+		var id, own string
+		var sealed []byte
+		if err := row.Scan(&id, &own, &sealed); err != nil {
+			return false, err
+		}
+		s := v.samples[id]
+		if s == nil || len(s.Waves) == 0 {
+			return false, nil
+		}
+		_, err := t.l.reveal(&Sample{ID: id, Account: s.Account, Debit: s.Debit, Event: s.Event}, own, sealed)
+		return err == nil, nil
+	}, "SELECT k.sample, k.own, s.sealed FROM dprelease_keys k LEFT JOIN dprelease_samples s ON s.id = k.sample ORDER BY k.sample")
 }

@@ -31,6 +31,7 @@ type dialect struct {
 	secret     string   // an expression that makes 32 random bytes in hex, "" where they are given
 	settings   []string // waitHere stands for the wait for a lock, in milliseconds
 	checks     []check  // what must hold for a commit to be durable
+	keep       string   // what may hold a key that was destroyed
 }
 
 type check struct {
@@ -56,6 +57,7 @@ var sqliteDialect = dialect{
 		"PRAGMA secure_delete = ON", // what was destroyed is overwritten: see ClosePanel
 	},
 	checks: []check{{"PRAGMA synchronous", []string{"2", "3"}, "synchronous is off"}},
+	keep:   "backups and copies of the ledger, and snapshots of the file system, still hold the key: delete those that are older than this",
 }
 
 var postgresDialect = dialect{
@@ -78,6 +80,7 @@ var postgresDialect = dialect{
 		{"SHOW fsync", []string{"on"}, "the server runs with fsync = off"},
 		{"SHOW synchronous_commit", []string{"on", "remote_apply"}, "synchronous_commit is off"},
 	},
+	keep: "the server's write-ahead log holds the key until the server removes those segments; archives of the log, backups, dumps, replicas and snapshots hold it for good: see docs/how-to/postgresql.md",
 }
 
 func (a Address) dialect() *dialect {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -110,7 +111,11 @@ func (t *tx) panelOf(q *Request, samples map[string]*Sample, seq int64, account 
 	if p.Drawn {
 		key := make([]byte, allotmentKey)
 		rand.Read(key)
-		if secret, err = t.l.conceal(&Sample{ID: p.ID, Account: account, Debit: seq, Event: u.Event}, key); err != nil {
+		own, err := t.makeKey(p.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if secret, err = t.l.conceal(&Sample{ID: p.ID, Account: account, Debit: seq, Event: u.Event}, own, key); err != nil {
 			return nil, nil, err
 		}
 		u.SHA256 = digestOf(secret)
@@ -137,13 +142,20 @@ func (l *Ledger) Allotment(ctx context.Context, panel string) ([]byte, error) {
 	return key, err
 }
 
-// ClosePanel destroys the secret by which the units of a panel are allotted, for a reason that is
-// recorded. No wave of the panel can be released any more.
-func (l *Ledger) ClosePanel(ctx context.Context, k Key, name, reason string) error {
+// ClosePanel destroys the key of the secret by which the units of a panel are allotted, for a reason
+// that is recorded. No wave of the panel can be released any more. kept says what may still hold the
+// key: the ledger cannot reach it. Closing once more records nothing, and destroys what the first time
+// could not.
+//
+// # Contract
+//
+// No file of the database holds the key afterwards; for SQLite nor does its log. Without the key the
+// secret cannot be told from noise. Proof: panel.proof.md.
+func (l *Ledger) ClosePanel(ctx context.Context, k Key, name, reason string) (kept string, err error) {
 	if strings.TrimSpace(reason) == "" {
-		return refuse(CodeSample, "the end of a panel needs a reason, which is recorded")
+		return "", refuse(CodeSample, "the end of a panel needs a reason, which is recorded")
 	}
-	return l.write(ctx, func(t *tx) error {
+	err = l.write(ctx, func(t *tx) error {
 		a, err := t.account(k.account())
 		if err != nil {
 			return err
@@ -159,13 +171,17 @@ func (l *Ledger) ClosePanel(ctx context.Context, k Key, name, reason string) err
 		case s == nil:
 			return refuse(CodeSample, "the account of %s has no panel %s that was drawn here", k, name)
 		case s.closed():
-			return refuse(CodeSample, "%s is closed already", s.panelName())
+			return nil
 		}
 		if _, err := t.append(&closeBody{Account: a.ID, Sample: id, Reason: reason}); err != nil {
 			return err
 		}
-		return t.exec("UPDATE dprelease_samples SET sealed = NULL WHERE id = ?", id)
+		return errors.Join(t.destroyKey(id), t.exec("UPDATE dprelease_samples SET sealed = NULL WHERE id = ?", id))
 	})
+	if err != nil {
+		return "", err
+	}
+	return l.dialect.keep, l.wipeLog(ctx)
 }
 
 // closed reports whether the secret of a panel is gone.

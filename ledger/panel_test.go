@@ -137,18 +137,20 @@ func TestDrawnPanelHasOneSecret(t *testing.T) {
 		}
 		verified(t, l)
 		account := other.Account
-		if err := l.ClosePanel(background, account, "a", " "); codeOf(err) != CodeSample {
+		if _, err := l.ClosePanel(background, account, "a", " "); codeOf(err) != CodeSample {
 			t.Errorf("closed without a reason: %v", err)
 		}
-		if err := l.ClosePanel(background, account, "c", "none"); codeOf(err) != CodeSample {
+		if _, err := l.ClosePanel(background, account, "c", "none"); codeOf(err) != CodeSample {
 			t.Errorf("closed a panel that is not there: %v", err)
 		}
-		if err := l.ClosePanel(background, account, "a", "it is over"); err != nil {
-			t.Fatal(err)
+		if kept, err := l.ClosePanel(background, account, "a", "it is over"); err != nil || !strings.Contains(kept, "backups") {
+			t.Fatal(kept, err)
 		}
-		var left int
-		if err := rawDB(t, at).QueryRow("SELECT COUNT(*) FROM dprelease_samples WHERE sealed IS NOT NULL").Scan(&left); err != nil || left != 1 {
-			t.Errorf("%d secrets are left, %v", left, err)
+		for _, count := range []string{"dprelease_samples WHERE sealed IS NOT NULL", "dprelease_keys"} {
+			var left int
+			if err := rawDB(t, at).QueryRow("SELECT COUNT(*) FROM " + count).Scan(&left); err != nil || left != 1 {
+				t.Errorf("%d of %s are left, %v", left, count, err)
+			}
 		}
 		for _, q := range []Request{drawnWave("a2", "a", 2, 1), drawnWave("a1'", "a", 1, 1)} {
 			if _, err := l.Debit(background, q); codeOf(err) != CodeSample || !strings.Contains(err.Error(), "closed") {
@@ -158,8 +160,13 @@ func TestDrawnPanelHasOneSecret(t *testing.T) {
 		if _, err := l.Allotment(background, PanelID(account, "a", true)); codeOf(err) != CodeSample {
 			t.Errorf("the secret of a closed panel: %v", err)
 		}
-		if err := l.ClosePanel(background, account, "a", "again"); codeOf(err) != CodeSample {
-			t.Errorf("closed twice: %v", err)
+		before, err := l.Clock(background)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.ClosePanel(background, account, "a", "again")
+		if after, _ := l.Clock(background); err != nil || after.Record != before.Record {
+			t.Errorf("closed twice: record %d, %v", after.Record, err)
 		}
 		secret("b")
 		verified(t, l)
@@ -190,6 +197,17 @@ func TestSecretOfAPanelIsTampered(t *testing.T) {
 	}
 	if _, err := l.Allotment(background, q.Panel.ID); codeOf(err) != CodeTampered {
 		t.Errorf("the secret of another panel: %v", err)
+	}
+	for _, swap := range []string{"UPDATE dprelease_keys SET own = '00' WHERE sample = '" + PanelID(q.Account, "b", true) + "'", "DELETE FROM dprelease_keys"} {
+		if _, err := rawDB(t, at).Exec(swap); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Allotment(background, PanelID(q.Account, "b", true)); codeOf(err) != CodeTampered {
+			t.Errorf("%s: %v", swap, err)
+		}
+		if v, err := l.Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "keys") {
+			t.Errorf("verify finds nothing after %s: %v", swap, err)
+		}
 	}
 	if _, err := rawDB(t, at).Exec("UPDATE dprelease_samples SET digest = NULL, sealed = NULL WHERE name = 'a'"); err != nil {
 		t.Fatal(err)

@@ -191,7 +191,7 @@ func (t *tx) conceal(k *Ticket, kept []Rows) (said []sealedRows, sealed map[stri
 		}
 		of := *s
 		of.Content = r.Content
-		if sealed[id], err = t.l.conceal(&of, r.Data); err != nil {
+		if sealed[id], err = t.l.conceal(&of, "", r.Data); err != nil {
 			return nil, nil, err
 		}
 		said = append(said, sealedRows{Sample: id, Content: r.Content, SHA256: digestOf(sealed[id])})

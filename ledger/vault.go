@@ -19,11 +19,11 @@ type Rows struct {
 	Data    []byte
 }
 
-// vault encrypts the rows of one sample: with a key of its own, which follows from
-// the ledger's secret, and bound to what the sample is. Whoever can read the
-// ledger's head can open it.
-func (l *Ledger) vault(s *Sample) (cipher.AEAD, []byte, error) {
-	key, err := hkdf.Key(sha256.New, l.content[:], []byte(l.id), "dprelease kept sample 1\n"+s.ID, 32)
+// vault encrypts the rows of one sample, bound to what the sample is. Its key follows from the
+// ledger's secret and from own, a key that can be destroyed (keys.go); own is "" where there is
+// none. Whoever can read the ledger can open it.
+func (l *Ledger) vault(s *Sample, own string) (cipher.AEAD, []byte, error) {
+	key, err := hkdf.Key(sha256.New, append(l.content[:], own...), []byte(l.id), "dprelease kept sample 1\n"+s.ID, 32)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,11 +45,11 @@ func padded(n int) int {
 }
 
 // conceal seals rows.
-func (l *Ledger) conceal(s *Sample, data []byte) ([]byte, error) {
+func (l *Ledger) conceal(s *Sample, own string, data []byte) ([]byte, error) {
 	if len(data) > maxArchive {
 		return nil, refuse(CodeTooLarge, "a draw is larger than a ledger can store (%d MiB)", maxArchive>>20)
 	}
-	gcm, about, err := l.vault(s)
+	gcm, about, err := l.vault(s, own)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +62,9 @@ func (l *Ledger) conceal(s *Sample, data []byte) ([]byte, error) {
 }
 
 // reveal opens what conceal sealed.
-func (l *Ledger) reveal(s *Sample, sealed []byte) ([]byte, error) {
+func (l *Ledger) reveal(s *Sample, own string, sealed []byte) ([]byte, error) {
 	damaged := refuse(CodeTampered, "the stored rows of sample %s are not those that were sealed", s.ID)
-	gcm, about, err := l.vault(s)
+	gcm, about, err := l.vault(s, own)
 	if err != nil || len(sealed) < gcm.NonceSize() {
 		return nil, damaged
 	}
@@ -83,12 +83,18 @@ func (l *Ledger) reveal(s *Sample, sealed []byte) ([]byte, error) {
 func (l *Ledger) Rows(ctx context.Context, id string) (data []byte, err error) {
 	var s *Sample
 	var sealed []byte
+	var own string
 	err = l.read(ctx, func(t *tx) error {
 		if s, err = t.sample(id); err != nil {
 			return err
 		}
 		if s == nil || !s.Ready || s.Collected() {
 			return refuse(CodeSample, "sample %s is not there", id)
+		}
+		if len(s.Waves) > 0 {
+			if own, err = t.ownKey(id); err != nil {
+				return err
+			}
 		}
 		return t.row("SELECT sealed FROM dprelease_samples WHERE id = ?", id).Scan(&sealed)
 	})
@@ -98,5 +104,5 @@ func (l *Ledger) Rows(ctx context.Context, id string) (data []byte, err error) {
 	if digestOf(sealed) != s.digest {
 		return nil, refuse(CodeTampered, "the stored rows of sample %s are not those that were sealed", id)
 	}
-	return l.reveal(s, sealed)
+	return l.reveal(s, own, sealed)
 }

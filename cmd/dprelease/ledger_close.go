@@ -15,9 +15,9 @@ func (e *environment) ledgerClose() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "close [LEDGER] --dataset ID --relation R --panel NAME --reason TEXT",
 		Short: "End a panel: destroy the secret by which its units were allotted to waves",
-		Long: `close destroys the secret that says which unit is in which wave of a panel (method:
-rotation). What was released stays, and so does what was spent. No wave of the panel can
-be released any more. Copies of the ledger, such as backups, still hold the secret.`,
+		Long: `close destroys the key of the secret that says which unit is in which wave of a panel
+(method: rotation). What was released stays, and so does what was spent. No wave of the
+panel can be released any more. close prints what may still hold the key, such as backups.`,
 		Example: `  dprelease ledger close job.yaml --dataset eusilc --relation add-remove --unit household --panel panel \
     --reason "the last wave is published"`,
 	}
@@ -28,6 +28,8 @@ be released any more. Copies of the ledger, such as backups, still hold the secr
 		}
 		return nil
 	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
-		return map[string]any{"event": "done", "exit": exitDone, "panel": panel}, "panel " + panel + " is closed: nobody can find out any more who is in which wave", l.ClosePanel(ctx, key, panel, reason)
+		kept, err := l.ClosePanel(ctx, key, panel, reason)
+		return map[string]any{"event": "done", "exit": exitDone, "panel": panel, "kept": kept},
+			"panel " + panel + " is closed: the ledger no longer knows who is in which wave\n" + kept, err
 	})
 }

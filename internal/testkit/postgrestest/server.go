@@ -66,7 +66,7 @@ func (s *Server) prepare() error {
 			return err
 		}
 	}
-	init := s.unprivileged("initdb", "-D", s.data(), "-U", "ledger", "-A", "trust", "-E", "UTF8", "--no-sync")
+	init := s.unprivileged("initdb", "-D", s.Data(), "-U", "ledger", "-A", "trust", "-E", "UTF8", "--no-sync")
 	if out, err := init.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %v: %s", err, out)
 	}
@@ -87,7 +87,8 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("no free port was found")
 }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+// Data returns the data directory of the server.
+func (s *Server) Data() string { return filepath.Join(s.dir, "data") }
 
 // unprivileged is a command as somebody whom PostgreSQL accepts.
 func (s *Server) unprivileged(program string, args ...string) *exec.Cmd {
@@ -108,7 +109,7 @@ func (s *Server) Run() error {
 		return err
 	}
 	defer log.Close()
-	s.cmd = s.unprivileged("postgres", "-D", s.data(), "-p", strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1",
+	s.cmd = s.unprivileged("postgres", "-D", s.Data(), "-p", strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=", "-c", "max_connections=200", "-c", "shared_buffers=16MB", "-c", "recovery_init_sync_method=syncfs")
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := s.cmd.Start(); err != nil {
