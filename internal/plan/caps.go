@@ -110,6 +110,9 @@ func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
 // Chosen is the price of a plan with what a run found: nothing that was charged changes.
 func (p *Priced) Chosen(found *Planned) *Priced {
 	out := *p
+	if out.charged == nil {
+		out.charged = p
+	}
 	out.Planned, out.Draws = found, slices.Clone(p.Draws)
 	for i, d := range p.Draws {
 		one := *d

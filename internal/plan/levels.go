@@ -16,8 +16,12 @@ type Level struct {
 	Below []string
 }
 
-// Levels prices the job at each level that it names beside its unit, that of members first.
-func (p *Priced) Levels() []Level {
+// Levels prices the job at each level that it names beside its unit, that of members first. What it says is worst over all
+// that the run may choose in private, and the same before the run and after it.
+func (p *Priced) Levels() []Level { // P37
+	if p.charged != nil {
+		return p.charged.Levels()
+	}
 	var out []Level
 	if m := p.Job.Dataset.Key.Members; m != nil {
 		steps := p.memberSteps()
@@ -110,7 +114,7 @@ func (p *Priced) moved(r *PlannedRelease, steps int64) (event privacy.Event, les
 	if err != nil || !p.countsMembers(r) {
 		return whole, false, err
 	}
-	reach := reachOf(r)
+	reach := p.reachOf(r)
 	event, err = each(r.Plan.Event, func(noise privacy.Event) (privacy.Event, error) {
 		return reach.of(noise, p.inside, steps)
 	})
@@ -149,12 +153,9 @@ func each(e privacy.Event, by func(privacy.Event) (privacy.Event, error)) (priva
 	return by(e)
 }
 
-// reach says how far one row of a capped unit moves a sum by cells, in lengths of the vector of a row: in L1, and the square
-// of L2.
-type reach struct {
-	groups, rows float64 // of the cap, as the sensitivities of the release count them
-	l1, square   float64
-}
+// reach bounds how far one row of a capped unit moves a sum by cells, as shares of the sensitivity of the release under
+// add-remove: in L1, and in L2.
+type reach struct{ l1, l2 float64 }
 
 // reachOf finds how far a row of a capped unit moves a release that countsMembers.
 //
@@ -162,43 +163,52 @@ type reach struct {
 //
 // A unit counts with at most r rows, chosen at random, in each of at most k cells, chosen at random, where k and r are those of
 // the cap. Where it has a row more, that row may take the place of another one in its cell, or its cell that of another cell
-// with r rows. Proof: levels.proof.md.
-func reachOf(r *PlannedRelease) reach { // P22
+// with r rows. Where the run chooses r in private, the bound holds for every r that it may choose. Proof: levels.proof.md.
+func (p *Priced) reachOf(r *PlannedRelease) reach { // P22, P37
 	cells, selected := int64(1), false
 	if r.Cells != nil {
 		cells, selected = int64(r.Cells.Len()), r.Cells.selected()
 	}
-	return reachIn(cells, r.Public.Cap.Groups, r.Public.Cap.Rows, selected, r.Public.Relation)
+	caps := []int64{r.Public.Cap.Rows}
+	if choice := p.capOf(r.Job.Table).Choice; choice != nil {
+		caps = choice.Caps()
+	}
+	var worst reach
+	for _, rows := range caps {
+		worst = worst.or(reachIn(cells, r.Public.Cap.Groups, rows, selected, r.Public.Relation))
+	}
+	return worst
 }
+
+// or returns the bound that holds where either does.
+func (x reach) or(y reach) reach { return reach{math.Max(x.l1, y.l1), math.Max(x.l2, y.l2)} }
 
 // reachIn is reachOf for a cap of so many groups and rows in so many cells. Selected says that there may be more cells.
 func reachIn(cells, groups, rows int64, selected bool, rel privacy.Relation) reach {
-	x := reach{groups: float64(min(groups, cells)), rows: float64(rows)}
+	k, r := float64(min(groups, cells)), float64(rows)
 	pushed, changes := cells > groups || selected, rel == privacy.ReplaceOne
+	l1, square := 2.0, 4.0 // in lengths of the vector of a row
 	switch {
 	case pushed && changes:
-		x.l1, x.square = x.rows+3, math.Max(8, x.rows*x.rows+5)
+		l1, square = r+3, math.Max(8, r*r+5)
 	case pushed:
-		x.l1, x.square = x.rows+1, math.Max(4, x.rows*x.rows+1)
+		l1, square = r+1, math.Max(4, r*r+1)
 	case changes && cells > 1:
-		x.l1, x.square = 4, 8
-	default:
-		x.l1, x.square = 2, 4
+		l1, square = 4, 8
 	}
-	return x
+	return reach{l1 / (k * r), math.Sqrt(square/k) / r} // the sensitivity is that of k·r of the longest rows
 }
 
-// of returns a noise of the release for such a row. The sensitivity of the noise under add-remove is that of groups·rows rows like
-// the longest, by which the length of one is known.
+// of returns a noise of the release for such a row.
 func (x reach) of(noise privacy.Event, rel privacy.Relation, steps int64) (privacy.Event, error) {
 	switch e := noise.(type) {
 	case privacy.DiscreteLaplace:
 		if unit := e.Sensitivity.AddRemove; unit > 0 {
-			return privacy.Moved(e, rel, steps, func(float64) float64 { return x.l1 * unit / (x.groups * x.rows) })
+			return privacy.Moved(e, rel, steps, func(float64) float64 { return x.l1 * unit })
 		}
 	case privacy.DiscreteGaussian:
 		if unit := e.Sensitivity.AddRemove; unit > 0 {
-			return privacy.Moved(e, rel, steps, func(float64) float64 { return math.Sqrt(x.square/x.groups) * unit / x.rows })
+			return privacy.Moved(e, rel, steps, func(float64) float64 { return x.l2 * unit })
 		}
 	}
 	return privacy.OfSteps(noise, rel, steps)

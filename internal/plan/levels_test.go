@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	total "github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/plugins/unitrows"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -197,9 +199,9 @@ func TestMembersOfCappedUnitsAreEnumerated(t *testing.T) { // P22, P32
 				if err != nil {
 					t.Fatal(err)
 				}
-				alone, stays := x, x
-				alone.l1, alone.square = 1, 1 // ε/m, and nothing is pushed out
-				stays.l1, stays.square = 2, 4
+				k, r := math.Min(float64(c.k), float64(c.cells)), float64(c.r)
+				alone := reach{1 / (k * r), 1 / (math.Sqrt(k) * r)} // ε/m, and nothing is pushed out
+				stays := reach{2 * alone.l1, 2 * alone.l2}
 				twins := map[string]privacy.Event{}
 				twins["row alone"], _ = alone.of(e, rel, steps)
 				twins["no cell is pushed out"], _ = stays.of(e, rel, steps)
@@ -235,6 +237,188 @@ func deltaOf(t *testing.T, e privacy.Event, rel privacy.Relation, eps float64) f
 	}
 	return a.Delta
 }
+
+// What a member costs where the cap is chosen in private is no less than what a histogram of units by rows and the sums by cell
+// under the cap tell together, whatever function of the noisy histogram the cap is: each outcome of the histogram is answered
+// with the cap that tells most. Two twins are caught: the price under the largest cap, which stands for any cap that a run found
+// beside one that tells more, and a histogram that a member moves as its unit does.
+func TestMembersUnderPrivateCapsAreEnumerated(t *testing.T) { // P37
+	const whole = 2 // rows that a unit counts as, under each of the caps
+	caps := []int64{1, 2}
+	line := func(scale float64) func(d float64) float64 {
+		return func(d float64) float64 { return math.Exp(-math.Abs(d) / scale) }
+	}
+	caught, compared := map[string]int{}, 0
+	for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
+		steps := int64(2)
+		if rel == privacy.ReplaceOne {
+			steps = 1
+		}
+		for _, c := range []struct {
+			cells, k   int
+			hist, sums float64 // scales
+		}{{1, 1, 2, 2}, {1, 1, 1, 4}, {1, 1, 6, 1.5}, {2, 1, 2, 2}, {2, 2, 2, 3}} {
+			most := 3
+			hist := privacy.DiscreteLaplace{Scale: c.hist, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}}
+			unit := float64(min(c.k, c.cells) * whole)
+			sums := privacy.DiscreteLaplace{Scale: c.sums, Sensitivity: privacy.Sensitivity{AddRemove: unit, ReplaceOne: 2 * unit}}
+			epsilons := []float64{.3, 1, 1.7, 2.2}
+			worst, done := map[float64]float64{}, map[string]bool{}
+			for _, pair := range memberPairs(c.cells, most, rel) {
+				var bins [2][]float64 // laws of the noisy histogram
+				var under [2][][]float64
+				key := ""
+				for i, rows := range pair {
+					h := [3]int{}
+					if n := min(len(rows), 2); n > 0 {
+						h[n-1] = 1
+					}
+					key += fmt.Sprint(h)
+					bins[i] = released(map[[3]int]float64{h: 1}, 2, line(c.hist))
+					for _, r := range caps {
+						law := map[[3]int]float64{}
+						for at, p := range kept(rows, c.cells, c.k, int(r)) {
+							for cell := range at {
+								at[cell] *= whole / int(r)
+							}
+							law[at] += p
+						}
+						key += fmt.Sprint(law)
+						under[i] = append(under[i], released(law, c.cells, line(c.sums)))
+					}
+				}
+				if done[key] {
+					continue
+				}
+				done[key] = true
+				for _, eps := range epsilons {
+					worst[eps] = math.Max(worst[eps], math.Max(adaptive(bins[0], bins[1], under[0], under[1], eps), adaptive(bins[1], bins[0], under[1], under[0], eps)))
+					compared++
+				}
+			}
+			reachAt := func(r int64) reach { return reachIn(int64(c.cells), int64(c.k), r, false, rel) }
+			together := func(x reach, steps int64, hist privacy.Event) privacy.Event {
+				e, err := x.of(sums, rel, steps)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return privacy.Compose{Events: []privacy.Event{hist, e}}
+			}
+			moved, err := privacy.OfSteps(hist, rel, steps)
+			if err != nil {
+				t.Fatal(err)
+			}
+			claims := map[string]privacy.Event{
+				"":                together(reachAt(1).or(reachAt(2)), steps, moved),
+				"the largest cap": together(reachAt(2), steps, moved),
+			}
+			if rel == privacy.AddRemove {
+				claims["a histogram as of units"] = together(reachAt(1).or(reachAt(2)), steps, hist)
+			}
+			for _, eps := range epsilons {
+				for name, e := range claims {
+					claimed := deltaOf(t, e, rel, eps)
+					switch {
+					case name == "" && claimed < worst[eps]-1e-9:
+						t.Errorf("%v, %+v at ε %g: δ %g claimed, %g true", rel, c, eps, claimed, worst[eps])
+					case claimed < worst[eps]-1e-6:
+						caught[fmt.Sprint(rel, ": ", name)]++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d comparisons, twins caught %v", compared, caught)
+	for _, twin := range []string{"add-remove: the largest cap", "add-remove: a histogram as of units", "replace-one: the largest cap"} {
+		if caught[twin] == 0 {
+			t.Errorf("%s: not caught", twin)
+		}
+	}
+}
+
+// adaptive is how far p may tell itself from q at ε: a first output has these laws, and for each of its values the worst of
+// the second releases follows.
+func adaptive(first, other []float64, p, q [][]float64, eps float64) float64 {
+	sum := 0.0
+	ratios := make([]float64, len(first))
+	for i := range first {
+		if first[i] > 0 {
+			ratios[i] = math.Exp(eps) * other[i] / first[i]
+		}
+	}
+	known := map[float64]float64{}
+	for i, ratio := range ratios {
+		ratio = math.Round(ratio*1e9) / 1e9
+		tells, ok := known[ratio]
+		if !ok {
+			for r := range p {
+				d := 0.0
+				for y := range p[r] {
+					d += math.Max(0, p[r][y]-ratio*q[r][y])
+				}
+				tells = math.Max(tells, d)
+			}
+			known[ratio] = tells
+		}
+		sum += first[i] * tells
+	}
+	return sum
+}
+
+// The plan says of a member what the report says, whatever the run finds, and no less than under any cap that may be chosen:
+// a member who changes, or leaves a unit of two rows for another, tells as much as under a cap of one row.
+func TestLevelsBeforeAndAfterAChoice(t *testing.T) { // P37
+	for relation, want := range map[string]float64{ // of a person
+		"relation: add-remove":                2*.1 + 2*.3/1,
+		"relation: replace-one\n  size: 1000": .1 + .3,
+	} {
+		for _, release := range []string{"", ", by: [x]", ", by: [kind], keys: {guarantee: {epsilon: \"0.1\", delta: \"1e-6\"}, at_most: 40}"} {
+			text := strings.NewReplacer("RELATION", relation, "BY", release).Replace(chosenJob)
+			j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Make(t.Context(), j, direct{"count": count.Mechanism{}, "unit_rows": unitrows.Mechanism{}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := p.Levels()
+			if release == "" && math.Abs(before[0].Cost.Epsilon-want) > 1e-3 {
+				t.Errorf("%s: a person costs %+v, want %g", relation, before[0].Cost, want)
+			}
+			for _, rows := range p.capOf("").Choice.Caps() {
+				found, err := p.With(t.Context(), Found{Rows: map[string]int64{"": rows}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(release, "keys") {
+					if found, err = found.With(t.Context(), Found{Keys: map[string][]string{"rows": {"a"}}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				after := p.Chosen(found).Levels()
+				if !reflect.DeepEqual(before, after) {
+					t.Errorf("%s%s, a cap of %d rows: the plan says %+v, the report %+v", relation, release, rows, before, after)
+				}
+			}
+		}
+	}
+}
+
+const chosenJob = `version: 1
+job: chosen
+dataset:
+  id: chosen
+  source: {path: t.csv}
+  RELATION
+  unit: {column: u, name: household, missing: drop, members: {name: person}, groups: {street: 2}}
+  cap: {groups: 2, rows: {private: {epsilon: "0.1"}, at_most: 30, assume: [5, 5, 5, 5, 900]}}
+  columns: {x: {domain: [a, b, c]}, kind: {type: text}}
+budget: {limit: {epsilon: 100, delta: 0.01}}
+releases:
+  - {name: rows, mechanism: count, guarantee: {epsilon: "0.3"}BY}
+output: {dir: out}
+`
 
 // householdsJob protects households. Its first release reads rows of persons alone; all others read more.
 const householdsJob = `version: 1

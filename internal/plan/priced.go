@@ -42,6 +42,8 @@ type Priced struct {
 	Table  *PricedDraw    // the draw that made the table, where that is itself a sample
 	All    privacy.Event  // what the job does to the population, kept draws and all
 	Answer privacy.Answer // what that costs: what is charged
+
+	charged *Priced // the plan that was charged, where a run chose something since; nil in that plan
 }
 
 // PricedDraw is a draw with what its releases cost together.
