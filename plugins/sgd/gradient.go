@@ -21,6 +21,8 @@ const coefficientSteps = normSteps >> rowBits
 const (
 	// together is how many rows a worker gathers before it multiplies them.
 	together = 64
+	// four is how many rows a product with w takes at once.
+	four = 4
 	// piece is how many records a worker takes at a time.
 	piece = 4 * together
 	// flush is how many rows a float64 sum may hold. Each row adds at most normSteps,
@@ -36,8 +38,9 @@ const (
 //
 // A record with row k and residual r moves the sum by m·k, with m the residual in
 // units of clip/coefficientSteps, rounded to a whole number and cut off at the limit
-// of the row: ‖m·k‖ <= normSteps. These are whole numbers and their sum is exact: it
-// depends neither on the order of the records nor on the number of workers.
+// of the row: ‖m·k‖ <= normSteps. The residual is a function of the record and of the
+// coefficients alone. These are whole numbers and their sum is exact: it depends neither on
+// the order of the records nor on the number of workers, and a record more moves it by its own m·k.
 type gradient struct {
 	e       *encoder
 	m       *matrix
@@ -133,12 +136,17 @@ func part(sample []int64, from, n int64) []int64 {
 // side returns k records of the sample side by side, from the given one on. It asks the
 // memory for the records ahead.
 func (o *worker) side(m *matrix, sample []int64, from int64, k int, ahead []int64) []float64 {
+	rows := o.rows[:k*m.stride]
 	if sample == nil {
 		// Consecutive records do not leave their block: it holds a multiple of together.
 		at := int(from&(1<<blockBits-1)) * m.stride
-		return m.blocks[from>>blockBits][at : at+k*m.stride]
+		inside := m.blocks[from>>blockBits][at : at+k*m.stride]
+		if k%four == 0 {
+			return inside
+		}
+		copy(rows, inside) // predict needs room behind them
+		return rows
 	}
-	rows := o.rows[:k*m.stride]
 	for i, r := range sample[from : from+int64(k)] {
 		if i < len(ahead) {
 			m.prefetch(ahead[i : i+1])
@@ -158,12 +166,20 @@ func (o *worker) add(g *gradient, rows []float64, n int, w []float64) {
 	}
 }
 
-// predict puts the predictions of n rows into dots.
+// predict puts the predictions of n rows into dots. Unless n is a multiple of four, the rows have room for as many behind them.
+//
+// # Contract
+//
+// The prediction for a row is a function of the row and of w alone: it depends neither on the row's place nor on n. A product
+// adds the terms of the last n mod four rows in another order, so it is always one of whole fours, of which the rows behind
+// the last are left over from other records and their predictions are not used. Proof: sgd.proof.md.
 func (o *worker) predict(g *gradient, rows []float64, n int, w []float64) {
-	dots := blas64.Vector{N: n, Inc: 1, Data: o.dots[:n]}
-	blas64.Gemv(blas.NoTrans, 0x1p-18, g.general(rows, n), blas64.Vector{N: g.m.width, Inc: 1, Data: w[1:]}, 0, dots)
+	fours := (n + four - 1) / four * four
+	dots := blas64.Vector{N: fours, Inc: 1, Data: o.dots[:fours]}
+	rows = rows[:(fours-1)*g.m.stride+g.m.width]
+	blas64.Gemv(blas.NoTrans, 0x1p-18, g.general(rows, fours), blas64.Vector{N: g.m.width, Inc: 1, Data: w[1:]}, 0, dots)
 	intercept := w[0] * g.e.constant * 0x1p-18
-	for i, p := range dots.Data {
+	for i, p := range dots.Data[:n] {
 		p += intercept
 		if g.e.logistic {
 			p = 1 / (1 + math.Exp(-p))
