@@ -4,7 +4,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
 )
 
 var errMemory = fail(CodeLimit, "", "its values need more memory than a run may take: a quarter of what the machine has")

@@ -1,7 +1,7 @@
 package table
 
 import (
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
 )
 
 // assembler makes the columns of a batch from decoded pieces. A block inside one piece is a view of it. A block that

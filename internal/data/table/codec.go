@@ -5,7 +5,8 @@ import (
 	"encoding/binary"
 	"io"
 
-	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -18,8 +19,10 @@ var errUnpack = fail(CodeCorrupt, "", "a compressed page cannot be unpacked to t
 // unpacker decompresses pages for one goroutine. Every method writes into memory of the declared size and fails if the
 // data holds more or less, so that no input decides how much is allocated.
 type unpacker struct {
-	zstd *zstd.Decoder
-	lz4  *lz4.Reader
+	zstd   *zstd.Decoder
+	gzip   *gzip.Reader
+	brotli *brotli.Reader
+	lz4    *lz4.Reader
 }
 
 func (u *unpacker) close() {
@@ -46,14 +49,19 @@ func (u *unpacker) unpack(codec int8, dst, src []byte) error {
 		return exactly(out, err, dst)
 	case pagewalk.Zstd:
 		return u.unpackZstd(dst, src)
-	case pagewalk.Gzip, pagewalk.Brotli, pagewalk.LZ4Raw:
-		c, err := compress.GetCodec(compress.Compression(codec))
-		if err != nil {
-			return fail(CodeUnsupported, "", "a codec that is not read here")
+	case pagewalk.Gzip:
+		return u.unpackGzip(dst, src)
+	case pagewalk.Brotli:
+		if u.brotli == nil {
+			u.brotli = new(brotli.Reader)
 		}
-		// The full slice expression keeps a codec from writing past the page.
-		out, err := compress.Decode(c, dst[:len(dst):len(dst)], src)
-		return exactly(out, err, dst)
+		if u.brotli.Reset(bytes.NewReader(src)) != nil {
+			return errUnpack
+		}
+		return readExactly(u.brotli, dst)
+	case pagewalk.LZ4Raw:
+		n, err := lz4.UncompressBlock(src, dst)
+		return exactly(dst[:max(n, 0)], err, dst)
 	case pagewalk.LZ4Hadoop:
 		return unpackHadoop(dst, src)
 	}
@@ -72,6 +80,31 @@ func (u *unpacker) unpackZstd(dst, src []byte) error {
 	return exactly(out, err, dst)
 }
 
+func (u *unpacker) unpackGzip(dst, src []byte) (err error) {
+	if u.gzip == nil {
+		u.gzip, err = gzip.NewReader(bytes.NewReader(src))
+	} else {
+		err = u.gzip.Reset(bytes.NewReader(src))
+	}
+	if err != nil {
+		u.gzip = nil
+		return errUnpack
+	}
+	return readExactly(u.gzip, dst)
+}
+
+// readExactly fills dst, and fails unless the data ends there.
+func readExactly(r io.Reader, dst []byte) error {
+	if _, err := io.ReadFull(r, dst); err != nil {
+		return errUnpack
+	}
+	var more [1]byte
+	if n, err := io.ReadFull(r, more[:]); n != 0 || err != io.EOF {
+		return errUnpack
+	}
+	return nil
+}
+
 // unpackArrow unpacks one buffer of a record batch.
 func (u *unpacker) unpackArrow(codec int8, dst, src []byte) error {
 	if len(dst) == 0 {
@@ -84,14 +117,7 @@ func (u *unpacker) unpackArrow(codec int8, dst, src []byte) error {
 		u.lz4 = lz4.NewReader(nil)
 	}
 	u.lz4.Reset(bytes.NewReader(src))
-	if _, err := io.ReadFull(u.lz4, dst); err != nil {
-		return errUnpack
-	}
-	var more [1]byte
-	if n, err := u.lz4.Read(more[:]); n != 0 || err != io.EOF {
-		return errUnpack
-	}
-	return nil
+	return readExactly(u.lz4, dst)
 }
 
 func exactly(out []byte, err error, dst []byte) error {

@@ -6,8 +6,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
-	"github.com/apache/arrow-go/v18/arrow/float16"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
 
 	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
 )
@@ -64,13 +63,30 @@ func readFloats(to []float64, width int, b []byte) {
 	switch width {
 	case 2:
 		for i := range to {
-			to[i] = float64(float16.FromBits(binary.LittleEndian.Uint16(b[2*i:])).Float32())
+			to[i] = half(binary.LittleEndian.Uint16(b[2*i:]))
 		}
 	case 4:
 		widen[float32](to, b)
 	default:
 		copy(to, valuesOf[float64](b, len(to)))
 	}
+}
+
+// half returns the value of a float of 16 bits: a sign, five bits of exponent, ten of fraction.
+func half(b uint16) float64 {
+	exponent, fraction := int(b>>10&0x1f), float64(b&0x3ff)
+	var v float64
+	switch {
+	case exponent == 0x1f && fraction > 0:
+		v = math.NaN()
+	case exponent == 0x1f:
+		v = math.Inf(1)
+	case exponent == 0:
+		v = math.Ldexp(fraction, -24)
+	default:
+		v = math.Ldexp(1024+fraction, exponent-25)
+	}
+	return math.Copysign(v, 1-float64(b>>15)*2)
 }
 
 // readInts reads integers of a width.
@@ -177,6 +193,9 @@ func (v *vec) decimals(b []byte, width, scale int, little bool, valid []byte) er
 
 // decimal sets a value to a big-endian number. A column of floats gets the number divided by its scale, rounded.
 func (v *vec) decimal(i int, b []byte, scale int) error {
+	if len(b) > maxDecimalBytes {
+		return errDecimal
+	}
 	if v.f64 == nil {
 		x, ok := bigEndianInt(b)
 		if !ok {
@@ -184,9 +203,6 @@ func (v *vec) decimal(i int, b []byte, scale int) error {
 		}
 		v.i64[i] = x
 		return nil
-	}
-	if len(b) > maxDecimalBytes {
-		return errDecimal
 	}
 	x := new(big.Int).SetBytes(b)
 	if len(b) > 0 && b[0] >= 0x80 {

@@ -65,7 +65,7 @@ func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
 			v.i64 = make([]int64, n)
 		}
 		if c.leaf.Type == pagewalk.ByteArray {
-			err = splitBytes(b, n, func(i int, s []byte) error { return v.decimal(i, s, c.leaf.Note.Scale) })
+			err = splitBytes(b, n, func(i int, s []byte, _ bool) error { return v.decimal(i, s, c.leaf.Note.Scale) })
 		} else {
 			err = v.plain(b, c.leaf)
 		}
@@ -75,7 +75,7 @@ func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
 }
 
 // splitBytes calls visit for each of n length-prefixed values, which must use up b.
-func splitBytes(b []byte, n int, visit func(i int, s []byte) error) error {
+func splitBytes(b []byte, n int, visit visitor) error {
 	for i := range n {
 		if len(b) < 4 {
 			return errPageSize
@@ -84,7 +84,7 @@ func splitBytes(b []byte, n int, visit func(i int, s []byte) error) error {
 		if uint64(size) > uint64(len(b)-4) {
 			return errPageSize
 		}
-		if err := visit(i, b[4:4+size]); err != nil {
+		if err := visit(i, b[4:4+size], false); err != nil {
 			return err
 		}
 		b = b[4+size:]
@@ -102,7 +102,7 @@ func splitTexts(b []byte, n int) ([]string, error) {
 	}
 	texts := make([]string, 0, n)
 	own := slices.Clone(b)
-	err := splitBytes(own, n, func(_ int, s []byte) error {
+	err := splitBytes(own, n, func(_ int, s []byte, _ bool) error {
 		texts = append(texts, unsafe.String(unsafe.SliceData(s), len(s)))
 		return nil
 	})
@@ -155,7 +155,11 @@ func (w *worker) indexed(c *chunk, b []byte, present, n int, out *vec) error {
 func (w *worker) texts(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
 	in := interner{arena: w.arena, hold: &out.hold}
 	err := w.fill(asCodes, present, n, out, func(v *vec) error {
-		return w.eachBytes(c, p, b, present, func(i int, s []byte) (err error) {
+		return w.eachText(p, b, present, func(i int, s []byte, again bool) (err error) {
+			if again {
+				v.codes[i] = v.codes[i-1]
+				return nil
+			}
 			v.codes[i], err = in.code(s)
 			return err
 		})
@@ -167,13 +171,27 @@ func (w *worker) texts(c *chunk, p *pagewalk.Page, b []byte, present, n int, out
 // bigDecimals decodes decimals stored as byte arrays without a dictionary.
 func (w *worker) bigDecimals(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
 	return w.fill(c.shape, present, n, out, func(v *vec) error {
-		return w.eachBytes(c, p, b, present, func(i int, s []byte) error { return v.decimal(i, s, c.leaf.Note.Scale) })
+		return w.eachText(p, b, present, func(i int, s []byte, _ bool) error { return v.decimal(i, s, c.leaf.Note.Scale) })
 	})
 }
 
-func (w *worker) eachBytes(c *chunk, p *pagewalk.Page, b []byte, n int, visit func(i int, s []byte) error) error {
-	if p.Encoding == pagewalk.EncPlain {
+// eachText visits the n byte arrays of a page.
+func (w *worker) eachText(p *pagewalk.Page, b []byte, n int, visit visitor) error {
+	switch {
+	case n == 0:
+		return nil
+	case p.Encoding == pagewalk.EncPlain:
 		return splitBytes(b, n, visit)
+	case p.Encoding == pagewalk.EncDeltaLength:
+		return cutTexts(b, n, visit)
+	case p.Encoding != pagewalk.EncDeltaBytes:
+		return errUnsupportedType
 	}
-	return w.library.texts(c.leaf, p.Encoding, b, n, visit)
+	var hold holding
+	defer func() { hold.release(w.arena) }()
+	room, err := w.arena.get(&hold, len(b))
+	if err != nil {
+		return err
+	}
+	return incrementalTexts(b, n, room, visit)
 }

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/zeebo/xxh3"
 
 	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
@@ -96,12 +96,7 @@ func (w *worker) page(c *chunk, p *pagewalk.Page, at int, out *vec) error {
 	if p.Nulls >= 0 && present != n-int(p.Nulls) {
 		return errPageSize
 	}
-	inPlace, err := w.values(c, p, values, present, n, out)
-	if inPlace {
-		out.hold.buffers = append(out.hold.buffers, raw.buffers...)
-		raw.buffers = nil
-	}
-	return err
+	return w.values(c, p, values, present, n, out, &raw)
 }
 
 // body reads and unpacks a page. In a v2 page the levels come first.
@@ -158,38 +153,44 @@ func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
 	return c.note(at, w.digest.sum())
 }
 
-// values decodes the present values of a page and puts zeros in the places of nulls. inPlace says that b became the
-// column.
-func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) (inPlace bool, err error) {
+// values decodes the present values of a page and puts zeros in the places of nulls. hold is the memory of b, which may
+// become that of the column.
+func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec, hold *holding) (err error) {
 	switch {
 	case p.Coded():
-		return false, w.indexed(c, b, present, n, out)
+		return w.indexed(c, b, present, n, out)
 	case c.shape == asCodes:
-		return false, w.texts(c, p, b, present, n, out)
+		return w.texts(c, p, b, present, n, out)
 	case c.leaf.Type == pagewalk.Boolean:
-		return false, w.bools(p, b, present, n, out)
+		return w.bools(p, b, present, n, out)
 	case c.leaf.Type == pagewalk.ByteArray:
-		return false, w.bigDecimals(c, p, b, present, n, out)
+		return w.bigDecimals(c, p, b, present, n, out)
 	}
 	if p.Encoding != pagewalk.EncPlain {
-		if b, err = w.library.fixed(c.leaf, p.Encoding, b, present); err != nil {
-			return false, err
+		var made holding
+		defer func() { made.release(w.arena) }()
+		hold = &made
+		if b, err = w.decoded(c.leaf, p.Encoding, b, present, hold); err != nil {
+			return err
 		}
 	}
 	if len(b) != present*c.leaf.Width() {
-		return false, errPageSize
+		return errPageSize
 	}
 	if present == n && aligned(b) {
 		switch {
 		case c.leaf.Type == pagewalk.Double && c.shape == asFloat64:
 			out.f64 = view[float64](b, n)
-			return true, nil
 		case c.leaf.Type == pagewalk.Int64 && c.shape == asInt64:
 			out.i64 = view[int64](b, n)
-			return true, nil
+		}
+		if out.rows() > 0 {
+			out.hold.buffers = append(out.hold.buffers, hold.buffers...)
+			hold.buffers = nil
+			return nil
 		}
 	}
-	return false, w.fill(c.shape, present, n, out, func(v *vec) error { return v.plain(b, c.leaf) })
+	return w.fill(c.shape, present, n, out, func(v *vec) error { return v.plain(b, c.leaf) })
 }
 
 // fill makes room for n values, has decode write the present ones to the front, and moves them to their rows.

@@ -13,7 +13,6 @@ import (
 type worker struct {
 	arena   *arena
 	unpack  unpacker
-	library library
 	digest  digester
 	prefix  int // bytes before the values of the last page
 }
