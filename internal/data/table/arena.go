@@ -1,24 +1,45 @@
 package table
 
 import (
+	"runtime"
 	"sync"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow/bitutil"
 )
 
-var errMemory = fail(CodeLimit, "", "its values need more memory than a run may take: a quarter of what the machine has")
+var errMemory = fail(CodeLimit, "", "its values need more memory than a run may take: a quarter of what the machine has, and for Parquet at most 768 MiB")
 
 // arena counts the memory of one scan, enforces its limit, and reuses buffers, so that a scan of any length allocates only
 // what is alive at once.
 type arena struct {
 	limit int64
 
-	mu    sync.Mutex
-	used  int64
-	free  [][]uint64
-	spare int64 // bytes in free
-	most  int64 // bytes of the largest buffer so far
+	mu      sync.Mutex
+	used    int64
+	free    [][]uint64
+	spare   int64 // bytes in free
+	most    int64 // bytes of the largest buffer so far
+	dropped int64 // bytes that were given up, and that the collector may not have found yet
+}
+
+// allow takes note that n bytes will be allocated beside those in use. What lies unused, and what nobody has collected, goes
+// first where it would lift the whole above the limit: a file of many row groups takes what one of them takes.
+func (m *arena) allow(n int64) error {
+	if m.used+n > m.limit {
+		return errMemory
+	}
+	if m.used+n+m.spare+m.dropped > m.limit {
+		m.dropped += m.spare
+		clear(m.free)
+		m.free, m.spare = m.free[:0], 0
+		if m.dropped > m.limit/8 { // not for every small piece
+			runtime.GC()
+			m.dropped = 0
+		}
+	}
+	m.used += n
+	return nil
 }
 
 // spareBytes is how much memory may lie unused, or one buffer of the largest size, so that a page of unusual size can use
@@ -51,19 +72,18 @@ func (m *arena) get(h *holding, n int) ([]byte, error) {
 	} else {
 		words += words / 16 // so that the next page, which is a little larger, finds room in it
 	}
-	if m.used+8*int64(words) > m.limit {
-		m.mu.Unlock()
-		return nil, errMemory
-	}
-	m.used += 8 * int64(words)
-	m.most = max(m.most, 8*int64(words))
-	if best >= 0 {
+	if best >= 0 { // before allow, which may give up the rest
 		last := len(m.free) - 1
 		m.free[best], m.free[last] = m.free[last], nil
 		m.free = m.free[:last]
 		m.spare -= 8 * int64(words)
 	}
+	err := m.allow(8 * int64(words))
+	m.most = max(m.most, 8*int64(words))
 	m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	if b == nil {
 		b = make([]uint64, words)
 	}
@@ -105,10 +125,9 @@ func (m *arena) bitmap(v *vec, n int, there bool) (err error) {
 func (m *arena) count(h *holding, n int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.used+int64(n) > m.limit {
-		return errMemory
+	if err := m.allow(int64(n)); err != nil {
+		return err
 	}
-	m.used += int64(n)
 	h.bytes += int64(n)
 	return nil
 }
@@ -118,13 +137,16 @@ func (h *holding) release(m *arena) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.used -= h.bytes
+	m.dropped += h.bytes
 	for _, b := range h.buffers {
 		size := 8 * int64(len(b))
 		m.used -= size
 		if m.spare+size <= max(min(spareBytes, m.limit/8), m.most+m.most/8) && len(m.free) < 256 {
 			m.free = append(m.free, b)
 			m.spare += size
+			continue
 		}
+		m.dropped += size
 	}
 	*h = holding{}
 }

@@ -406,7 +406,7 @@ func (f *arrowFile) pieces(col int, _ *reading) iter.Seq[*piece] {
 					p.shared = append(p.shared, &d.dict.shared)
 				}
 				if field.store.shape == asCodes && !field.hasDict {
-					p.cost += n*headerBytes + b.text(col)/b.rows*n + 2*internBlock
+					p.cost += internCost(n, b.text(col)/b.rows*n)
 				}
 				p.decode = func(w *worker, out *vec) error {
 					d.w, d.out = w, out

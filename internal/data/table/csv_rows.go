@@ -101,7 +101,7 @@ func (f *csvFile) cost(b *csvBlock, col int) int64 {
 	if f.cols[col].Kind != String {
 		return 9 * int64(b.rows)
 	}
-	return int64(b.rows)*(5+headerBytes) + int64(b.size) + internBlock
+	return int64(b.rows)*5 + internCost(int64(b.rows), int64(b.size))
 }
 
 // unpack reads the text of the block.

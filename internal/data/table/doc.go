@@ -17,11 +17,12 @@
 // reads its stored bytes, hashes them for Content, compares the checksum, unpacks the bytes, and decodes them into a
 // slice. Rows are picked from decoded pieces.
 //
-// Package pagewalk judges Parquet footers and page headers first. Libraries unpack pages (codec.go) and decode the
-// delta and byte-stream-split encodings (library.go, arrow-go v18's parquet/file). Three things are read here: plain
-// values, because the memory of the page is the column; dictionary indices, because the library does not hand them out;
-// and levels. Levels and indices must use up every byte of their page: no checksum covers a page header, and this is how
-// a damaged one is noticed. The library does not look.
+// Package pagewalk judges Parquet footers and page headers first. Libraries unpack pages (codec.go). Plain values, levels
+// and dictionary indices (hybrid.go), and the delta and byte-stream-split encodings (delta.go) are read here. Each must use
+// up every byte of its page: no checksum covers a page header, and this is how a damaged one is noticed.
+//
+// A text that begins as the one before may stand for far more bytes than its page holds. Verify counts the texts of such
+// pages before one is made; a text is made in the memory of the one before; and one that is the same costs nothing.
 //
 // The messages of Arrow files are read here through the flatbuffers runtime, because Arrow's own reader loads and
 // unpacks all columns of a batch at once, allocates what a message declares before it has looked whether the file is

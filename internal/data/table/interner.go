@@ -17,6 +17,7 @@ type interner struct {
 
 const (
 	internTrial = 1024
+	internStep  = 64 // texts are counted this many at a time
 	internBlock = 1 << 16
 	// A string takes these bytes beside its own: its header in a slice that grows by copying, and its place in the map.
 	headerBytes = 48
@@ -25,6 +26,13 @@ const (
 	// long text that occurs again and again, which takes no memory and much time.
 	freeTexts = 1 << 30
 )
+
+// internCost returns the most bytes that an interner counts for n texts that take size bytes. A map stays only as long as at
+// most half of the texts differ.
+func internCost(n, size int64) int64 {
+	const each, some = max(headerBytes, (headerBytes+mapBytes)/2), (headerBytes + mapBytes) / 2
+	return n*each + min(n, internTrial)*some + internStep*(headerBytes+mapBytes) + size + size/7 + internBlock
+}
 
 func (in *interner) code(s []byte) (int32, error) {
 	in.seen++
@@ -36,25 +44,32 @@ func (in *interner) code(s []byte) (int32, error) {
 			return k, nil
 		}
 	}
-	if len(s) > cap(in.block)-len(in.block) {
-		size := max(len(s), internBlock)
+	room := &in.block
+	if len(s) > internBlock/8 { // a block of its own, so that no other is left with much room
+		room = new([]byte)
+	}
+	if len(s) > cap(*room)-len(*room) {
+		size := internBlock
+		if room != &in.block {
+			size = len(s)
+		}
 		if err := in.arena.count(in.hold, size); err != nil {
 			return 0, err
 		}
-		in.block = make([]byte, 0, size)
+		*room = make([]byte, 0, size)
 	}
-	if len(in.texts)%internTrial == 0 {
-		size := internTrial * headerBytes
+	if len(in.texts)%internStep == 0 {
+		size := internStep * headerBytes
 		if !in.plain {
-			size += internTrial * mapBytes
+			size += internStep * mapBytes
 		}
 		if err := in.arena.count(in.hold, size); err != nil {
 			return 0, err
 		}
 	}
-	from := len(in.block)
-	in.block = append(in.block, s...)
-	t := unsafe.String(unsafe.SliceData(in.block[from:]), len(s))
+	from := len(*room)
+	*room = append(*room, s...)
+	t := unsafe.String(unsafe.SliceData((*room)[from:]), len(s))
 	k := int32(len(in.texts))
 	in.texts = append(in.texts, t)
 	if in.plain {

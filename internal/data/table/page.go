@@ -61,32 +61,41 @@ var (
 func (w *worker) page(c *chunk, p *pagewalk.Page, at int, out *vec) error {
 	var raw holding // the unpacked page; kept if the values stay in it
 	defer func() { raw.release(w.arena) }()
-	data, err := w.body(c, p, at, &raw)
+	values, present, err := w.front(c, p, at, &raw, out)
 	if err != nil {
 		return err
 	}
+	return w.values(c, p, values, present, int(p.Values), out, &raw)
+}
+
+// front unpacks a page and reads its levels. It returns the bytes of the values, and how many there are.
+func (w *worker) front(c *chunk, p *pagewalk.Page, at int, raw *holding, out *vec) (values []byte, present int, err error) {
+	data, err := w.body(c, p, at, raw)
+	if err != nil {
+		return nil, 0, err
+	}
 	n := int(p.Values)
-	present := n
-	values := data[p.Front():]
+	present = n
+	values = data[p.Front():]
 	if c.leaf.MaxDef > 0 {
 		levels := data[p.RepLen : p.RepLen+p.DefLen]
 		if !p.V2 {
 			if len(values) < 4 {
-				return errPageSize
+				return nil, 0, errPageSize
 			}
 			size := binary.LittleEndian.Uint32(values)
 			if uint64(size) > uint64(len(values)-4) {
-				return errPageSize
+				return nil, 0, errPageSize
 			}
 			levels, values = values[4:4+size], values[4+size:]
 			w.prefix = 4 + int(size)
 		}
 		if !allPresent(levels, n, c.leaf.MaxDef) {
 			if out.valid, err = w.arena.get(&out.hold, (n+7)/8); err != nil {
-				return err
+				return nil, 0, err
 			}
 			if present, err = decodeLevels(levels, n, c.leaf.MaxDef, out.valid); err != nil {
-				return err
+				return nil, 0, err
 			}
 			if present == n {
 				out.valid = nil
@@ -94,9 +103,9 @@ func (w *worker) page(c *chunk, p *pagewalk.Page, at int, out *vec) error {
 		}
 	}
 	if p.Nulls >= 0 && present != n-int(p.Nulls) {
-		return errPageSize
+		return nil, 0, errPageSize
 	}
-	return w.values(c, p, values, present, n, out, &raw)
+	return values, present, nil
 }
 
 // body reads and unpacks a page. In a v2 page the levels come first.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -16,10 +17,15 @@ type parquetFile struct {
 	footer *pagewalk.Footer
 	cols   []Column
 
+	large   sync.Mutex // held while a large page is unpacked to count its texts
 	mu      sync.Mutex
 	layouts map[[2]int]*pagewalk.Layout // by group and leaf
 	pages   int
 }
+
+// parquetMemory is the most that the values of Parquet files take, whatever the machine has: a few bytes of a file can stand for
+// any number of bytes, and a process that reads one stays below 1 GiB.
+const parquetMemory = 768 << 20
 
 // maxPages bounds the memory for the layouts of one file.
 const maxPages = 1 << 21
@@ -46,7 +52,8 @@ func (f *parquetFile) groups() []int64 {
 	return rows
 }
 
-// verify walks the pages of every chunk of the columns, on several goroutines.
+// verify walks the pages of every chunk of the columns, on several goroutines. Texts that begin as the one before may take
+// far more memory than their page, so it counts them.
 func (f *parquetFile) verify(ctx context.Context, cols []int, workers int) error {
 	var todo [][2]int
 	f.mu.Lock()
@@ -65,6 +72,11 @@ func (f *parquetFile) verify(ctx context.Context, cols []int, workers int) error
 		if err != nil {
 			return refuse(f.path, err)
 		}
+		if shapeOf(&f.cols[key[1]]) == asCodes {
+			if err := f.countTexts(ctx, leaf, &f.footer.Groups[key[0]].Chunks[key[1]], l); err != nil {
+				return about(err, f.path, "column "+leaf.String())
+			}
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.pages += len(l.Data) + len(l.Other); f.pages > maxPages {
@@ -73,6 +85,39 @@ func (f *parquetFile) verify(ctx context.Context, cols []int, workers int) error
 		f.layouts[key] = l
 		return nil
 	})
+}
+
+// largePage is the size from which pages are unpacked one at a time to count their texts.
+const largePage = 4 << 20
+
+// countTexts notes how many bytes the texts of each page of incremental texts take. It makes none.
+func (f *parquetFile) countTexts(ctx context.Context, leaf *pagewalk.Leaf, facts *pagewalk.Chunk, l *pagewalk.Layout) error {
+	w := worker{arena: &arena{limit: DefaultMemory}}
+	defer w.unpack.close()
+	c := &chunk{r: f.f, leaf: leaf, facts: facts, layout: l, shape: asCodes}
+	count := func(p *pagewalk.Page) error {
+		if p.Unpacked > largePage {
+			f.large.Lock()
+			defer f.large.Unlock()
+		}
+		var raw holding
+		var levels vec
+		defer func() { raw.release(w.arena); levels.hold.release(w.arena) }()
+		values, present, err := w.front(c, p, 0, &raw, &levels)
+		if err == nil && present > 0 {
+			p.Texts, err = textBytes(values, present)
+		}
+		return err
+	}
+	for i := range l.Data {
+		if l.Data[i].Encoding != pagewalk.EncDeltaBytes {
+			continue
+		}
+		if err := cmp.Or(ctx.Err(), count(&l.Data[i])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // layout returns nil for a chunk that verify did not walk.
@@ -120,13 +165,19 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	case c.shape != asCodes:
 		p.cost = values * 9
 		p.scratch += values * 8
-		if c.leaf.Type == pagewalk.FixedLen && !page.Coded() { // the library makes a slice for each value
-			p.scratch += values * (sliceBytes + 2*int64(c.leaf.TypeLen))
+		if page.Encoding != pagewalk.EncPlain && !page.Coded() { // decoded into plain bytes, or texts, first
+			p.scratch += max(unpacked, values*int64(c.leaf.Width()))
 		}
 	case page.Coded():
 		p.cost = values * 5
+	case page.Encoding == pagewalk.EncDeltaBytes:
+		p.cost = values*5 + internCost(values, page.Texts)
+		p.scratch += unpacked // the text before
 	default:
-		p.cost = values*(5+headerBytes) + unpacked + internBlock
+		p.cost = values*5 + internCost(values, unpacked)
+	}
+	if c.facts.Codec == pagewalk.Brotli {
+		p.scratch += min(brotliWindow, 2*unpacked)
 	}
 	if c.layout.Dict != nil {
 		i++ // of the chunk's pages
@@ -138,8 +189,8 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	return p
 }
 
-// sliceBytes is what a short slice takes beside its bytes: its header, and what rounding adds to its allocation.
-const sliceBytes = 40
+// brotliWindow is the most that unpacking brotli holds beside the page.
+const brotliWindow = 17 << 20
 
 // dictionaryCost returns the most bytes that a decoded dictionary takes.
 func dictionaryCost(leaf *pagewalk.Leaf, p *pagewalk.Page) int64 {

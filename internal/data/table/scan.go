@@ -58,7 +58,7 @@ func (t *Table) verify(ctx context.Context, cols []int, workers int) error {
 			return err
 		}
 	}
-	_, err := t.need(cols, workers)
+	_, _, err := t.need(cols, workers)
 	return err
 }
 
@@ -127,9 +127,10 @@ func (t *Table) pieces(col int, r *reading) iter.Seq[*piece] {
 	}
 }
 
-// need returns the most memory that one block takes: all pieces that overlap it are alive at once, and each worker may
-// unpack one more. It refuses columns that need more than the memory of the Spec.
-func (t *Table) need(cols []int, workers int) (most int64, err error) {
+// need returns the most memory that one block takes, and how many workers may decode: all pieces that overlap a block are
+// alive at once, and each worker may unpack one more. It refuses columns that need more than the memory of the Spec with one
+// worker.
+func (t *Table) need(cols []int, workers int) (most int64, fit int, err error) {
 	need := make([]int64, len(t.blocks))
 	scratch := int64(0)
 	r := t.reading(cols, nil)
@@ -149,15 +150,19 @@ func (t *Table) need(cols []int, workers int) (most int64, err error) {
 					}
 				}
 				most = max(most, need[i])
-				if total := most + scratch*int64(workers); total+total/16 > t.memory {
-					return 0, fail(CodeLimit, t.files[t.blocks[i].File].name(), "column "+t.columns[col].Name+
-						": its pages or record batches, with those of the other columns beside them, need more memory than a run may take, a quarter of what the machine has; write the file with smaller ones")
+				if total := most + scratch; total+total/16 > t.memory { // buffers are a little larger than what they hold
+					return 0, 0, fail(CodeLimit, t.files[t.blocks[i].File].name(), "column "+t.columns[col].Name+
+						": its pages or record batches, with those of the other columns beside them, need more memory than a run may take, "+
+						"a quarter of what the machine has, and for Parquet at most 768 MiB; write the file with smaller ones")
 				}
 			}
 		}
 	}
-	total := most + scratch*int64(workers)
-	return total + total/16, nil // buffers are a little larger than what they hold
+	if scratch > 0 {
+		workers = int(min(int64(workers), (t.memory/17*16-most)/scratch))
+	}
+	total := most + scratch*int64(max(1, workers))
+	return total + total/16, max(1, workers), nil
 }
 
 // Scan decodes blocks on several goroutines and hands them to visit in row order, one at a time. Before the first row
@@ -171,7 +176,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 	if err := t.verify(ctx, cols, workers); err != nil {
 		return err
 	}
-	need, err := t.need(cols, workers)
+	need, workers, err := t.need(cols, workers)
 	if err != nil {
 		return err
 	}

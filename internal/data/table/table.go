@@ -159,6 +159,9 @@ func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 			break
 		}
 	}
+	if format == FormatParquet {
+		t.memory = min(t.memory, parquetMemory)
+	}
 	if err == nil {
 		t.unify()
 		_, err = t.find(s.Columns)

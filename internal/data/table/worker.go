@@ -11,10 +11,10 @@ import (
 
 // worker decodes pieces on one goroutine.
 type worker struct {
-	arena   *arena
-	unpack  unpacker
-	digest  digester
-	prefix  int // bytes before the values of the last page
+	arena  *arena
+	unpack unpacker
+	digest digester
+	prefix int // bytes before the values of the last page
 }
 
 // guarded turns a panic of f into an error. It drops the panic's text, which may quote the data.

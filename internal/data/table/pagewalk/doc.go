@@ -1,11 +1,9 @@
 // Package pagewalk reads the skeleton of a Parquet file (footer, schema, page headers) and nothing else. It judges a file
 // before anybody decodes a value.
 //
-// The library that decodes the values (arrow-go, parquet/file) trusts what the footer declares: it allocates by it,
-// binds columns to chunks by position, returns short without an error when a page holds less than it says, and does
-// not look at page checksums. This package is the guard before it. It reads the Thrift compact encoding itself, because a
-// guard must refuse a list of 2^31 elements before it allocates anything. Tests compare what it reads with what the library
-// reads in the same files.
+// Decoders allocate by what a footer and page headers declare, so this package reads them first. It reads the Thrift compact
+// encoding itself, because a guard must refuse a list of 2^31 elements before it allocates anything. lab/parquet compares what
+// it reads with what arrow-go reads in the same files.
 //
 // # What it promises
 //

@@ -42,6 +42,7 @@ type Page struct {
 	Values           int32
 	Nulls            int32 // -1 where the header does not say
 	DefLen, RepLen   int32 // bytes of levels in front of the values (v2)
+	Texts            int64 // bytes of the texts of a page of incremental texts, once somebody has counted them
 	CRC              uint32
 	HasCRC           bool
 	V2               bool
