@@ -17,9 +17,10 @@ func main() {
 	draws := flag.Int("draws", 1000, "draws of each design from each table")
 	data := flag.String("data", "examples/data", "folder of the examples' tables")
 	out := flag.String("out", "", "folder of coverage.md; without it the table is printed")
+	cells := flag.Bool("cells", false, "print the figures of each value, and write no page")
 	only := flag.String("only", "", "one table, or table/design, or keys")
 	flag.Parse()
-	if err := run(*draws, *data, *out, *only); err != nil {
+	if err := run(*draws, *data, *out, *only, *cells); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -29,7 +30,7 @@ const level = 0.95
 
 func quantile(p float64) float64 { return distuv.UnitNormal.Quantile(p) }
 
-func run(draws int, data, out, only string) error {
+func run(draws int, data, out, only string, cells bool) error {
 	all, err := populations(data)
 	if err != nil {
 		return err
@@ -48,6 +49,10 @@ func run(draws int, data, out, only string) error {
 			lines = append(lines, line{p, design, f})
 		}
 	}
+	if cells {
+		writeCells(lines)
+		return nil
+	}
 	var b strings.Builder
 	lowest, highest := 1.0, 0.0
 	for _, l := range lines {
@@ -60,13 +65,16 @@ func run(draws int, data, out, only string) error {
 	}
 	allowed := luck(level, draws, max(1, figures))
 	fmt.Fprintf(&b, head, draws, figures, 100*math.Sqrt(level*(1-level)/float64(draws)), 100*allowed, 100*(level-allowed), 100*lowest, 100*highest)
-	first := slices.IndexFunc(lines, func(l line) bool { return l.p.tail })
-	if first < 0 {
-		first = len(lines)
+	of := func(kind func(*population) bool) (out []line) {
+		for _, l := range lines {
+			if kind(l.p) {
+				out = append(out, l)
+			}
+		}
+		return out
 	}
-	tails := lines[first:]
-	lines = lines[:first]
-	for len(lines) > 0 {
+	small, tails := of(func(p *population) bool { return p.tiny }), of(func(p *population) bool { return p.tail })
+	for lines = of(func(p *population) bool { return !p.tiny && !p.tail }); len(lines) > 0; {
 		n := 0
 		for n < len(lines) && lines[n].p == lines[0].p {
 			n++
@@ -74,6 +82,7 @@ func run(draws int, data, out, only string) error {
 		writePopulation(&b, lines[:n])
 		lines = lines[n:]
 	}
+	writeSmall(&b, small)
 	writeTails(&b, tails)
 	if only == "" || only == "keys" {
 		if err := writeKeys(&b, draws); err != nil {
@@ -127,6 +136,79 @@ func writePopulation(b *strings.Builder, lines []line) {
 			fmt.Fprintf(b, " %s |", cells[name][l.design])
 		}
 		b.WriteString("\n")
+	}
+}
+
+// chances are the classes of values by how often they are shown, each up to a share of the draws.
+var chances = []struct {
+	upTo float64
+	name string
+}{{0.05, "up to 5 %"}, {0.2, "5 to 20 %"}, {0.9, "20 to 90 %"}, {1, "above 90 %"}}
+
+// writeSmall writes a table with a row for each table and statistic, and a column for each class of values by how often they are shown.
+func writeSmall(b *strings.Builder, lines []line) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## Small groups\n\nHow often intervals hold, given that the value is shown, by how often it is shown; in brackets the lowest share of one value that is shown in 50 draws or more.\n\n")
+	var about []string
+	for _, l := range lines {
+		if line := fmt.Sprintf("- *%s*, ε = %s: %s.\n", l.p.name, l.p.epsilon, l.p.about); !slices.Contains(about, line) {
+			about = append(about, line)
+			b.WriteString(line)
+		}
+	}
+	b.WriteString("\n| table | design | statistic |")
+	for _, c := range chances {
+		fmt.Fprintf(b, " shown in %s |", c.name)
+	}
+	b.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(chances)) + "\n")
+	for _, l := range lines {
+		for len(l.f) > 0 {
+			n := 1
+			for n < len(l.f) && l.f[n].release.mechanism == l.f[0].release.mechanism {
+				n++
+			}
+			fmt.Fprintf(b, "| %s | %s | `%s` |", l.p.name, l.design, l.f[0].release.mechanism)
+			from := 0.0
+			for _, c := range chances {
+				fmt.Fprintf(b, " %s |", pooled(l.f[:n], from, c.upTo))
+				from = c.upTo
+			}
+			b.WriteString("\n")
+			l.f = l.f[n:]
+		}
+	}
+}
+
+// pooled is the coverage of all values together that are shown in more than a share of the draws and up to another.
+func pooled(f []*figure, from, upTo float64) string {
+	held, shown, lowest := 0, 0, math.Inf(1)
+	for _, x := range f {
+		if s := x.shown(); s <= from || s > upTo {
+			continue
+		}
+		held, shown = held+x.held, shown+x.drawn
+		if x.drawn >= 50 {
+			lowest = math.Min(lowest, x.share())
+		}
+	}
+	switch {
+	case shown == 0:
+		return "–"
+	case math.IsInf(lowest, 1):
+		return fmt.Sprintf("%.1f", 100*float64(held)/float64(shown))
+	}
+	return fmt.Sprintf("%.1f (%.1f)", 100*float64(held)/float64(shown), 100*lowest)
+}
+
+// writeCells prints the figures of each value on a line of its own.
+func writeCells(lines []line) {
+	for _, l := range lines {
+		for _, f := range l.f {
+			fmt.Printf("%s|%s|%s %s|%d|units %.1f|shown %.3f|held %.3f|w %.3f\n", l.p.name, l.design, f.release.mechanism, f.release.params, f.row,
+				f.units, f.shown(), f.share(), f.width/float64(f.drawn)/(3.92*math.Sqrt(f.spread/float64(f.drawn))))
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ import (
 )
 
 // designs are the ways to draw.
-var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collected", "survey", "stages"}
+var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collected", "gathered", "survey", "stages"}
 
 var mechanisms = map[string]sdk.Mechanism{
 	"mean": mean.Mechanism{}, "sum": sum.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{},
@@ -123,6 +123,8 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 	case "collected":
 		from, size = "table", fmt.Sprint("size: ", p.size)
 		table = fmt.Sprintf("collected: {method: srswor, population: %d}", p.table.Rows)
+	case "gathered":
+		relation, from, size, table = "add-remove", "table", "", fmt.Sprintf("collected: {method: poisson, rate: %q}", p.rate)
 	}
 	var columns, releases strings.Builder
 	if design == "survey" {
@@ -244,12 +246,16 @@ type figure struct {
 	release       release
 	row           int
 	held, drawn   int
+	units         float64 // rows of the cell in a draw, on average; 0: not known
 	blanks        int
 	unbounded     int     // intervals without an end
 	width, spread float64 // the mean width, and the sum of squared errors
 }
 
 func (f *figure) share() float64 { return float64(f.held) / float64(f.drawn) }
+
+// shown is the share of the draws in which the value is shown.
+func (f *figure) shown() float64 { return float64(f.drawn) / float64(f.drawn+f.blanks) }
 
 // blank reports whether a value is shown too seldom for its share to tell of all draws: it is shown
 // when the noise in its number of rows is large.
@@ -310,6 +316,7 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 					figures[r.Job.Name] = append(figures[r.Job.Name], &figure{release: p.release(r.Job.Name), row: i})
 				}
 				f := figures[r.Job.Name][i]
+				f.units += float64(p.drawnIn(r, which, i)) / float64(draws)
 				if math.IsNaN(high[i]) != math.IsNaN(low[i]) { // one end
 					if math.IsNaN(low[i]) {
 						low[i] = math.Inf(-1)
@@ -339,6 +346,31 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 		out = append(out, figures[r.Job.Name]...)
 	}
 	return out, nil
+}
+
+// drawnIn counts the drawn rows that a value is about: those of its group, or all of them.
+func (p *population) drawnIn(r *plan.PricedRelease, which []uint32, at int) int {
+	by := p.by(p.release(r.Job.Name))
+	if by == nil {
+		return len(which)
+	}
+	n := 0
+	for _, i := range which {
+		if int(by[i]) == at {
+			n++
+		}
+	}
+	return n
+}
+
+// by holds the group of each row where a release has one value for each of them, else nil.
+func (p *population) by(r release) []int32 {
+	for _, c := range p.columns {
+		if c.Type == sdk.Category && strings.Contains(r.params, "by: "+c.Name) {
+			return p.table.Columns[c.Name].Codes
+		}
+	}
+	return nil
 }
 
 func (p *population) release(name string) release {
@@ -404,6 +436,16 @@ func (p *population) draw(d samplers.Design, design string, rng *rand.Rand) ([]u
 	if design == "survey" {
 		which, weights := p.survey(rng)
 		return which, weights, nil
+	}
+	if design == "gathered" {
+		rate, err := strconv.ParseFloat(p.rate, 64)
+		var out []uint32
+		for i := range p.table.Rows {
+			if rng.Float64() < rate {
+				out = append(out, uint32(i))
+			}
+		}
+		return out, nil, err
 	}
 	if design == "collected" {
 		var out []uint32

@@ -29,6 +29,7 @@ type population struct {
 	releases    []release
 	designs     []string      // nil: all
 	tail        bool          // one of tails
+	tiny        bool          // one of tiny
 	clusters    clusters      // of the multistage samples
 	noise       *noise.Source // nil for that of a release
 }
@@ -122,7 +123,8 @@ func populations(folder string) ([]*population, error) {
 	for _, p := range []*population{schools, income, spending} {
 		p.clusters.without = []string{"ratio", "variance", "sd", "histogram", "quantiles"}
 	}
-	return append([]*population{schools, income, spending, towns()}, tails()...), nil
+	out := append([]*population{schools, income, spending, towns()}, tiny()...)
+	return append(out, tails()...), nil
 }
 
 // towns are 20 clusters of unlike level, of which half are drawn.
@@ -148,6 +150,72 @@ func towns() *population {
 	}
 	p.table = sdktest.Table{Rows: len(x), Columns: map[string]sdk.Values{"x": {Float64: x}, "kind": {Codes: kind}}}
 	p.clusters.set(keys)
+	return p
+}
+
+// tiny are tables with groups that are empty, of 1 to 5 rows, and of 0.2 to 5 % of the rows; with strata of which 2 to 5 rows are
+// drawn; and with 5 clusters.
+func tiny() (out []*population) {
+	sizes := []int{0, 1, 2, 3, 4, 5, 40, 100, 200, 400, 1000, 20_000 - 1755}
+	names := []string{"none", "one", "two", "three", "four", "five", "p02", "p05", "p1", "p2", "p5", "rest"}
+	rng := rand.New(rand.NewPCG(40, 8))
+	var x []float64
+	var group []int32
+	for g, n := range sizes {
+		for range n {
+			x, group = append(x, min(max(50+3*float64(g)*rng.Float64()+15*rng.NormFloat64(), 0), 100)), append(group, int32(g))
+		}
+	}
+	var shares []release
+	for _, name := range []string{"none", "five", "p02", "p05", "p1", "p2", "p5", "rest"} {
+		shares = append(shares, release{"proportion", fmt.Sprintf("{column: group, values: [%s]}", name)})
+	}
+	for _, epsilon := range []string{"1", "2", "5"} {
+		p := &population{
+			name: "tiny-" + epsilon, about: "made at random: groups that are empty, of 1 to 5 rows, and of 0.2 to 5 %", epsilon: epsilon, tiny: true,
+			designs: []string{"table", "srswor", "poisson", "collected", "gathered"}, size: 200, rate: "0.01",
+			columns: []sdk.Column{measure.Number("x", 0, 100), measure.Category("group", names...)},
+			table:   sdktest.Table{Rows: len(x), Columns: map[string]sdk.Values{"x": {Float64: x}, "group": {Codes: group}}},
+			releases: append([]release{{"count", "{by: group}"}, {"sum", "{column: x, by: group}"}, {"mean", "{column: x, by: group}"}, {"mean", "{column: x}"},
+				{"proportion", "{column: x, from: 90, by: group}"}, {"histogram", "{column: x, edges: [0, 0.001, 5, 10, 40, 60, 95, 99.999, 100]}"}}, shares...),
+		}
+		out = append(out, p)
+	}
+	return append(out, fewStrata(), fiveTowns())
+}
+
+// fewStrata are 40 strata, of which 2 to 5 rows each are drawn.
+func fewStrata() *population {
+	rng := rand.New(rand.NewPCG(40, 9))
+	p := &population{
+		name: "strata", about: "made at random: forty strata, of which 2 to 5 rows each are drawn", epsilon: "2", tiny: true, designs: []string{"strata"}, strata: "stratum",
+		releases: []release{{"mean", "{column: x}"}, {"sum", "{column: x}"}, {"count", "{by: kind}"}, {"mean", "{column: x, by: kind}"}, {"proportion", "{column: kind, values: [b]}"}, {"proportion", "{column: kind, values: [c]}"}},
+	}
+	var x []float64
+	var stratum, kind []int32
+	var keys []string
+	for h := range 40 {
+		keys, p.take = append(keys, fmt.Sprintf("s%02d", h)), append(p.take, int64(2+h%4))
+		level, share := 50+15*rng.NormFloat64(), 0.1+0.3*rng.Float64()
+		for range 60 + 5*h {
+			k := int32(0)
+			if u := rng.Float64(); u < share {
+				k = 1
+			} else if u > 0.97 {
+				k = 2
+			}
+			x, stratum, kind = append(x, min(max(level+10*rng.NormFloat64(), 0), 100)), append(stratum, int32(h)), append(kind, k)
+		}
+	}
+	p.columns = []sdk.Column{measure.Number("x", 0, 100), measure.Category("stratum", keys...), measure.Category("kind", "a", "b", "c")}
+	p.table = sdktest.Table{Rows: len(x), Columns: map[string]sdk.Values{"x": {Float64: x}, "stratum": {Codes: stratum}, "kind": {Codes: kind}}}
+	return p
+}
+
+// fiveTowns is the table of towns, of which 5 are drawn.
+func fiveTowns() *population {
+	p := towns()
+	p.name, p.about, p.designs, p.tiny, p.clusters.take = "five", p.about+"; five of them are drawn", []string{"stages"}, true, 5
 	return p
 }
 

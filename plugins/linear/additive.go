@@ -14,8 +14,9 @@ type Additive struct {
 	Query
 	lattice  Lattice
 	interval *Interval
-	// zeroOne says that a row adds 1 or nothing, so the sum is also the sum of the squares.
+	// zeroOne says that a row adds 1 or nothing, so the sum and base are also the sum of the squares.
 	zeroOne  bool
+	base     float64        // the number of rows that count is base and the sum
 	positive bool           // no row adds less than 0, so no sum lies below 0
 	square   int64          // the step in which squares are counted; 0: there are no squares
 	top      int64          // the largest square, in these steps
@@ -226,12 +227,22 @@ func (iv *Interval) Added(unsure, noise float64) float64 {
 	return iv.margin(unsure/(noise*noise)) * unsure
 }
 
+// newOnes adds up rows that have a property, less a half for each of all rows, whose number is public: the sum is a number of rows
+// less half of all, so it has the interval of a number of rows.
+func newOnes(l Lattice, column sdk.Column, rows float64, iv *Interval) *Additive {
+	a := &Additive{lattice: l, interval: iv, zeroOne: true, base: rows * l.Centre}
+	low, high := l.Ends(column.Lower, column.Upper)
+	a.Values, a.Reach, a.Add = []sdk.Column{column}, Scalar(low, high), a.plain
+	return a
+}
+
 // Interval is the interval for offset + scale·(the sum of a cell).
 func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, high float64) {
 	step := a.lattice.Step
 	x := step * float64(sums[0])
 	if a.zeroOne {
-		low, high = a.score(x, n)
+		low, high = a.score(a.base+x, n)
+		low, high = low-a.base, high-a.base
 	} else {
 		rows := a.interval.Rows
 		if a.square > 0 && a.positive && a.clusters == nil { // the effective number of rows
@@ -248,15 +259,29 @@ func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, 
 
 // score is the interval for a number of rows. It holds every number λ that is near enough to the
 // noisy one by the variance that λ itself would have over the draw, so it has some width even
-// where no row was drawn. Its ends solve (x ± ½ − λ)² = h²·(noise² + Square·λ − Mean·λ²).
+// where no row was drawn. Its ends solve (x ± ½ − λ)² = h²·(noise² + Square·λ − Mean·λ²). An end beyond
+// which no number lies that is nearer to x than half a row is the last number that there can be.
 func (a *Additive) score(x float64, n Noise) (low, high float64) {
-	iv, noise, step := a.interval, a.lattice.Step*n.SD, a.lattice.Step
-	draw := math.Max(iv.Square*math.Max(x, 1)-iv.Mean*x*x, 0)
+	iv, noise, half := a.interval, a.lattice.Step*n.SD, a.lattice.Step/2
+	if a.lattice.Most == 1 && a.lattice.Least == 1 { // numbers of rows are whole; half a row is the correction for that
+		half = 0.5
+	}
+	all := math.Inf(1) // so many rows are drawn
+	if iv.Mean > 0 {
+		all = iv.Square / iv.Mean
+	}
+	inner := math.Min(math.Max(x, 1), math.Max(1, all-1))
+	draw := math.Max(iv.Square*inner-iv.Mean*inner*inner, 0)
 	h := iv.width(noise/math.Sqrt(draw+noise*noise), n)
 	end := func(x, side float64) float64 {
 		p, q, r := 1+h*h*iv.Mean, 2*x+h*h*iv.Square, x*x-h*h*noise*noise
 		return (q + side*math.Sqrt(math.Max(q*q-4*p*r, 0))) / (2 * p)
 	}
-	// Numbers of rows are whole; half a row is the correction for that.
-	return math.Max(end(x-step/2, -1), math.Min(0, x)), math.Max(end(x+step/2, 1), x)
+	if low = math.Min(0, x); x > half {
+		low = math.Max(end(x-half, -1), low)
+	}
+	if high = math.Max(all, x); x < all-half {
+		high = math.Max(end(x+half, 1), math.Max(x, 0))
+	}
+	return low, high
 }

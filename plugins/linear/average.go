@@ -77,7 +77,9 @@ func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cel
 	switch {
 	case divisor > 0:
 		q.Reach, q.Add = Scalar(low, high), q.addCentred
-		if iv != nil {
+		if d := req.Public.Design; number != nil && iv != nil && iv.sampled() && iv.Strata == nil && !clustered && d.EqualWeights && d.SampleSize > 0 {
+			q.additive = newOnes(q.lattice, c, divisor, iv)
+		} else if iv != nil {
 			a, err := NewAdditive(q.lattice, c.Lower, c.Upper, &c, cells, req, iv, noise)
 			if err != nil {
 				return nil, err

@@ -222,9 +222,11 @@ func (m *Moments) Mean(sums []int64, n Noise) (e Estimate) {
 	}
 	_, noise := m.Value(sums, []float64{-t, 1}, n)
 	e.Value, e.SD = low+t*width, math.Min(width, width*noise/math.Max(1, rows))
-	a, b := m.interval.solve(t, 0, 1, 1, n, m.rows(rows), func(x float64) (float64, spread) {
-		return m.equation(sums, []float64{-x, 1}, n)
-	})
+	at, matter := func(x float64) (float64, spread) { return m.equation(sums, []float64{-x, 1}, n) }, m.rows(rows)
+	if m.number != nil && m.interval.sampled() {
+		at, matter = func(x float64) (float64, spread) { return m.score(sums, x, n) }, 0
+	}
+	a, b := m.interval.solve(t, 0, 1, 1, n, matter, at)
 	e.Low, e.High = low+a*width, low+b*width
 	return e.Within(low, low+width)
 }
@@ -244,6 +246,26 @@ func (m *Moments) equation(sums []int64, poly []float64, n Noise) (float64, spre
 	u, noise := m.Value(sums, poly, n)
 	draw, unsure := m.drawn(sums, poly, n)
 	return u, spread{draw, unsure, noise}
+}
+
+// score is the equation of a share, with the variance that the draw would have if the share were x, like that of a number of rows
+// (Additive.score): near 0 and 1 the rows that happened to be drawn know too little of it. Half a row is the correction for whole numbers.
+func (m *Moments) score(sums []int64, x float64, n Noise) (float64, spread) {
+	u, s := m.equation(sums, []float64{-x, 1}, n)
+	half := m.lattice.Least / 2
+	u = math.Copysign(math.Max(0, math.Abs(u)-half), u)
+	count, sd := 0.0, 0.0
+	if m.squares < 0 {
+		count, sd = m.Value(sums, []float64{1}, n)
+	} else {
+		count, sd = m.combine(sums[m.degree+1:], control([]float64{1}, m.squares), n, 0)
+		count, sd = count*m.shrink, sd*m.shrink
+	}
+	per := m.interval.Square * x * (1 - x)
+	if draw := per * count; m.squares < 0 || draw > s.draw {
+		s.draw, s.unsure = draw, per*sd
+	}
+	return u, s
 }
 
 // rows is about the number of rows of the sample in a cell.
