@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -95,34 +96,38 @@ func (l *Ledger) Keep(ctx context.Context, k *Ticket) (context.Context, func()) 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(k.lease / 3)
-		defer tick.Stop()
-		failing := time.Time{}
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			err := l.Renew(ctx, k)
-			var known *Error
-			switch {
-			case err == nil:
-				failing = time.Time{}
-				continue
-			case ctx.Err() != nil:
-				return
-			case errors.As(err, &known) && known.Code == CodeLocked && (failing.IsZero() || time.Since(failing) < k.lease):
-				if failing.IsZero() {
-					failing = time.Now()
-				}
-				continue
-			}
-			cancel(err)
-			return
-		}
+		cancel(guard.Do(func() error { return l.renewing(ctx, k) }))
 	}()
 	return ctx, func() { cancel(context.Canceled); <-done }
+}
+
+// renewing renews the lease of a ticket until the context ends, or returns why the lease is lost.
+func (l *Ledger) renewing(ctx context.Context, k *Ticket) error {
+	tick := time.NewTicker(k.lease / 3)
+	defer tick.Stop()
+	failing := time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		err := l.Renew(ctx, k)
+		var known *Error
+		switch {
+		case err == nil:
+			failing = time.Time{}
+			continue
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, &known) && known.Code == CodeLocked && (failing.IsZero() || time.Since(failing) < k.lease):
+			if failing.IsZero() {
+				failing = time.Now()
+			}
+			continue
+		}
+		return err
+	}
 }
 
 // Seal makes the bytes of a release durable, under the content that was read.

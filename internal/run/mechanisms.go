@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/plan"
@@ -74,7 +75,7 @@ func NewMechanisms(ctx context.Context, j *job.Job, from Programs) *Mechanisms {
 		m.begun.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			_, _ = start() // Get answers with the error
+			guard.Quietly(func() { _, _ = start() }) // Get answers with the error
 		})
 	}
 	return m
@@ -105,7 +106,7 @@ func (m *Mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 		return nil, err
 	}
 	started := make(chan error, 1)
-	go func() { started <- k.call(ctx) }()
+	go func() { started <- guard.Do(func() error { return k.call(ctx) }) }()
 	p, err := host.Start(ctx, k.command, k.limits)
 	if err = errors.Join(err, <-started); err == nil {
 		err = k.meet(ctx, p)
@@ -195,16 +196,16 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 func (m *Mechanisms) Close() {
 	m.cancel()
 	m.begun.Wait()
-	var wg sync.WaitGroup
+	var all guard.Group
 	for _, start := range m.known {
 		if k, err := start(); err == nil {
 			for _, p := range k.idle {
-				wg.Go(p.Close)
+				all.Run(p.Close)
 			}
-			wg.Go(k.dismiss)
+			all.Run(k.dismiss)
 		}
 	}
-	wg.Wait()
+	all.Wait()
 }
 
 func (k *mechanism) take(ctx context.Context) (Process, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -439,6 +440,8 @@ func CodeOf(ctx context.Context, err error) error {
 	switch {
 	case errors.As(unitFailure(err), &f):
 		return f
+	case errors.Is(err, guard.ErrPanic):
+		return ErrCrashed
 	case errors.As(context.Cause(ctx), &lost):
 		return failure.New(failure.ExitLedger, lost.Code, "%s"+failure.SpentOnly, lost.Message)
 	case ctx.Err() != nil:

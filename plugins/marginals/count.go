@@ -3,9 +3,9 @@ package marginals
 import (
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/marginals/residual"
 )
@@ -187,9 +187,9 @@ func (c *counter) add(b linear.Block) {
 // share does n pieces of work on all cores. Pieces share nothing that is written.
 func (c *counter) share(n int, work func(int)) {
 	var next atomic.Int64
-	var workers sync.WaitGroup
+	var workers guard.Group
 	for range min(runtime.GOMAXPROCS(0), n) {
-		workers.Go(func() {
+		workers.Run(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				work(int(i))
 			}

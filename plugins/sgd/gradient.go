@@ -3,11 +3,12 @@ package sgd
 import (
 	"math"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // normSteps is the clipping norm in steps of the gradient's lattice. A step of that
@@ -82,9 +83,9 @@ func (g *gradient) over(sample []int64, w []float64) []int64 {
 	}
 	// A worker takes the next piece when it is free, so a slow worker takes fewer.
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg guard.Group
 	for _, one := range workers[1:] {
-		wg.Go(func() { one.run(g, sample, &next, n, w) })
+		wg.Run(func() { one.run(g, sample, &next, n, w) })
 	}
 	workers[0].run(g, sample, &next, n, w)
 	wg.Wait()

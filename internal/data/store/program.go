@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/companion"
 	"github.com/dprelease/dprelease/internal/data/nameless"
 	"github.com/dprelease/dprelease/internal/data/store/call"
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // ErrProgram is the error of a program without its companion.
@@ -63,7 +64,10 @@ func start(ctx context.Context) (*program, error) {
 		return nil, ErrProgram
 	}
 	p.to = gob.NewEncoder(p.in)
-	go p.read(gob.NewDecoder(out))
+	go func() {
+		guard.Quietly(func() { p.read(gob.NewDecoder(out)) })
+		guard.Quietly(p.end)
+	}()
 	return p, nil
 }
 
@@ -71,23 +75,27 @@ func start(ctx context.Context) (*program, error) {
 func (p *program) read(from *gob.Decoder) {
 	for {
 		var a call.Answer
-		err := from.Decode(&a)
-		p.mu.Lock()
-		if err != nil {
-			p.broken = true
-			for _, c := range p.waiting {
-				close(c)
-			}
-			p.waiting = nil
-			p.mu.Unlock()
+		if err := from.Decode(&a); err != nil {
 			return
 		}
+		p.mu.Lock()
 		if c := p.waiting[a.ID]; c != nil {
 			delete(p.waiting, a.ID)
 			c <- a
 		}
 		p.mu.Unlock()
 	}
+}
+
+// end tells those who wait that no more answers come.
+func (p *program) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = true
+	for _, c := range p.waiting {
+		close(c)
+	}
+	p.waiting = nil
 }
 
 // ask makes one call. A caller that gives up does not stop the companion, which others may use.

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // check reads the file once: it checks the text, counts the rows, and makes the digests of the columns.
@@ -98,7 +100,7 @@ func (f *csvFile) each(ctx context.Context, next func(buf []byte) (*csvBlock, []
 		reading, mu sync.Mutex
 		cause       error
 		at          int64 // the place of cause
-		wg          sync.WaitGroup
+		wg          guard.Group
 	)
 	failed := func(off int64, err error) {
 		mu.Lock()
@@ -127,7 +129,7 @@ func (f *csvFile) each(ctx context.Context, next func(buf []byte) (*csvBlock, []
 		return b, text
 	}
 	for range min(workersOr(0), maxCSVWorkers) {
-		wg.Go(func() {
+		wg.Run(func() {
 			var c cellDigests
 			for b, text := take(nil); b != nil; b, text = take(text) {
 				failed(b.off, guarded(func() error { return do(b, text, &c) }))

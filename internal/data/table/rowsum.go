@@ -10,7 +10,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // RowSum identifies a set of rows whatever their order: it adds up a keyed hash of each row modulo 2^256.
@@ -37,9 +38,9 @@ func NewRowSum(key Key, columns []Column) *RowSum {
 func (s *RowSum) Add(b *Batch) {
 	parts := make([][4]uint64, workersOr(0))
 	each := (b.Rows + len(parts) - 1) / len(parts)
-	var wg sync.WaitGroup
+	var wg guard.Group
 	for i := range parts {
-		wg.Go(func() {
+		wg.Run(func() {
 			buf := append([]byte(nil), s.key[:]...)
 			for row := i * each; row < min((i+1)*each, b.Rows); row++ {
 				buf = buf[:len(s.key)]

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 	"sync"
+
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // ScanOptions says what a Scan reads.
@@ -190,7 +192,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 		l.next, l.stop = iter.Pull(t.pieces(col, r))
 		s.lanes = append(s.lanes, l)
 	}
-	var wg sync.WaitGroup
+	var wg guard.Group
 	defer func() { // also when visit panics
 		cancel()
 		close(s.tasks)
@@ -200,7 +202,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 		}
 	}()
 	for range workers {
-		wg.Go(func() {
+		wg.Run(func() {
 			w := &worker{arena: s.arena}
 			defer w.unpack.close()
 			for p := range s.tasks {
@@ -225,10 +227,13 @@ func (p *piece) run(ctx context.Context, w *worker) {
 	if p.err = ctx.Err(); p.err != nil {
 		return
 	}
-	p.err = guarded(func() error { return p.decode(w, &p.out) })
-	if v := &p.out; p.err == nil && (v.rows() != p.rows || v.valid != nil && len(v.valid)*8 < p.rows) {
-		p.err = fail(CodeCorrupt, "", "fewer rows than declared were decoded")
-	}
+	p.err = guarded(func() error {
+		err := p.decode(w, &p.out)
+		if v := &p.out; err == nil && (v.rows() != p.rows || v.valid != nil && len(v.valid)*8 < p.rows) {
+			err = fail(CodeCorrupt, "", "fewer rows than declared were decoded")
+		}
+		return err
+	})
 }
 
 // scan is one running Scan. Only the goroutine that called Scan uses it, except for arena and tasks.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -56,11 +57,13 @@ func Vectors(ctx context.Context, m sdk.Mechanism, req sdk.ReleaseRequest, feed 
 	read := make(chan error, 1)
 	go func() {
 		defer close(rows.gone)
-		_, err := m.Release(ctx, req, rows, h)
-		if err == nil && h.at != len(h.sums) {
-			err = errVector // calls are missing
-		}
-		read <- err
+		read <- guard.Do(func() error {
+			_, err := m.Release(ctx, req, rows, h)
+			if err == nil && h.at != len(h.sums) {
+				err = errVector // calls are missing
+			}
+			return err
+		})
 	}()
 	fedErr := feed(ctx, rows)
 	if fedErr != nil {

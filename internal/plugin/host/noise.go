@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -34,6 +36,17 @@ type noiseServer struct {
 	rows   int64
 	read   bool // the last row has been handed over
 	failed bool
+}
+
+// guarded answers a call. A panic while it is answered, in a goroutine of gRPC, fails the release.
+func (s *noiseServer) guarded(ctx context.Context, m any, _ *grpc.UnaryServerInfo, answer grpc.UnaryHandler) (out any, err error) {
+	err = guard.Do(func() (err error) { out, err = answer(ctx, m); return err })
+	if errors.Is(err, guard.ErrPanic) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return nil, s.stop(CodeNoiseFailed)
+	}
+	return out, err
 }
 
 // noiseCall is a call of the Noise service.

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -116,15 +117,18 @@ func (p *Plugin) connect(ctx context.Context) error {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		rpc, err := p.client.Client()
-		if err == nil {
-			var j any
-			if j, err = rpc.Dispense(wire.PluginName); err == nil {
-				p.joint = j.(*joint)
-				err = rpc.Ping()
+		done <- guard.Do(func() error {
+			rpc, err := p.client.Client()
+			if err != nil {
+				return err
 			}
-		}
-		done <- err
+			j, err := rpc.Dispense(wire.PluginName)
+			if err != nil {
+				return err
+			}
+			p.joint = j.(*joint)
+			return rpc.Ping()
+		})
 	}()
 	select {
 	case err := <-done:
@@ -194,7 +198,7 @@ func (p *Plugin) Close() {
 		asked := make(chan struct{})
 		go func() {
 			defer close(asked)
-			p.client.Kill() // asks, waits, kills; blocks on a process that is stopped
+			guard.Quietly(p.client.Kill) // asks, waits, kills; blocks on a process that is stopped
 		}()
 		select {
 		case <-asked:

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 	"github.com/dprelease/dprelease/internal/plugin/wire"
@@ -167,11 +168,12 @@ func (r *release) exchange(ctx context.Context, feed func(context.Context, RowWr
 	laneCtx, closeLane := context.WithCancel(ctx)
 	defer closeLane()
 	go func() {
-		result, err := r.receive(stream, fed)
-		if err != nil {
+		var a answer
+		a.err = guard.Do(func() (err error) { a.result, err = r.receive(stream, fed); return err })
+		if a.err != nil {
 			closeLane()
 		}
-		got <- answer{result, err}
+		got <- a
 	}()
 	feedErr := r.feed(laneCtx, l, feed)
 	close(fed)
@@ -317,8 +319,13 @@ func (r *release) serveNoise(ctx context.Context) (id uint32, stop func(), err e
 	}
 	ch := make(chan accepted, 1)
 	go func() { // the broker waits for the plugin, for as long as it takes
-		l, err := r.p.joint.broker.Accept(id)
-		ch <- accepted{r.p.runner.process().Guard(l, 2), err}
+		var a accepted
+		a.err = guard.Do(func() error {
+			l, err := r.p.joint.broker.Accept(id)
+			a.l = r.p.runner.process().Guard(l, 2)
+			return err
+		})
+		ch <- a
 	}()
 	var a accepted
 	select {
@@ -337,12 +344,12 @@ func (r *release) serveNoise(ctx context.Context) (id uint32, stop func(), err e
 		return 0, nil, r.p.fault(CodeProtocol)
 	}
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(wire.MaxNoiseMessage), grpc.MaxSendMsgSize(wire.MaxNoiseMessage),
-		grpc.MaxConcurrentStreams(2), grpc.MaxHeaderListSize(64<<10))
+		grpc.MaxConcurrentStreams(2), grpc.MaxHeaderListSize(64<<10), grpc.UnaryInterceptor(r.noise.guarded))
 	wire.RegisterNoiseServer(s, r.noise)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = s.Serve(a.l)
+		guard.Quietly(func() { _ = s.Serve(a.l) })
 	}()
 	return id, func() {
 		s.Stop()

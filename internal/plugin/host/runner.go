@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-plugin/runner"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 )
 
@@ -48,29 +49,37 @@ func (r *pluginRunner) Start(context.Context) error {
 		defer r.drained.Done()
 		// A process that has ended has said what it had to say; a descendant that holds
 		// the other ends must not keep us waiting.
-		<-p.Done()
-		soon := time.Now().Add(20 * time.Millisecond)
-		_ = p.Stdout.SetReadDeadline(soon)
-		_ = p.Stderr.SetReadDeadline(soon)
-	}()
-	go func() {
-		defer r.drained.Done()
-		readHandshake(p.Stdout, r.dir, r.q, func(line, socket string) {
-			r.mu.Lock()
-			r.addr = socket
-			r.mu.Unlock()
-			_, _ = io.WriteString(lineW, strings.TrimRight(line, "\r\n")+"\n")
-			lineW.Close()
-		}, func(ended bool) {
-			r.rejected.Store(ended || !ends(p))
-			lineW.Close()
+		guard.Quietly(func() {
+			<-p.Done()
+			soon := time.Now().Add(20 * time.Millisecond)
+			_ = p.Stdout.SetReadDeadline(soon)
+			_ = p.Stderr.SetReadDeadline(soon)
 		})
 	}()
 	go func() {
 		defer r.drained.Done()
-		_, _ = io.Copy(r.q, p.Stderr)
+		defer lineW.Close()
+		guard.Quietly(func() { r.handshake(p, lineW) })
+	}()
+	go func() {
+		defer r.drained.Done()
+		guard.Quietly(func() { _, _ = io.Copy(r.q, p.Stderr) })
 	}()
 	return nil
+}
+
+// handshake hands the first line of a process on, if it is a handshake.
+func (r *pluginRunner) handshake(p *sandbox.Process, to *io.PipeWriter) {
+	readHandshake(p.Stdout, r.dir, r.q, func(line, socket string) {
+		r.mu.Lock()
+		r.addr = socket
+		r.mu.Unlock()
+		_, _ = io.WriteString(to, strings.TrimRight(line, "\r\n")+"\n")
+		to.Close()
+	}, func(ended bool) {
+		r.rejected.Store(ended || !ends(p))
+		to.Close()
+	})
 }
 
 // process is the plugin's process, nil before it was started.

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // dirPrefix begins the names of private directories.
@@ -47,7 +49,7 @@ func NewDir() (*Dir, error) {
 		d.lock.Close() // nil refuses
 		return nil, err
 	}
-	d.swept.Go(sweepOnce)
+	d.swept.Go(func() { guard.Quietly(sweepOnce) })
 	return d, nil
 }
 

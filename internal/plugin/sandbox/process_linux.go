@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // Process is a first process and all that descends from it: the tree.
@@ -129,7 +131,7 @@ func begin(exe *Executable, cmd Command, o *orders) (*Process, error) {
 	}
 	p.level, p.folder, p.own = g.level, g.folder, ownFolder(cmd.Dir)
 	if g.listener >= 0 {
-		p.watched.Go(func() { watch(g.listener, cmd.Confine.Watch) })
+		p.watched.Go(func() { guard.Quietly(func() { watch(g.listener, cmd.Confine.Watch) }) })
 	}
 	return p, nil
 }
@@ -144,10 +146,10 @@ func (p *Process) start(path string, argv, env []string, dir string, exe, contro
 		// only when the whole process does: the thread stays until the child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := p.fork(path, argv, env, dir, exe, control, attr)
+		err := guard.Do(func() error { return p.fork(path, argv, env, dir, exe, control, attr) })
 		started <- err
 		if err == nil {
-			p.reap()
+			guard.Quietly(p.reap)
 		}
 	}()
 	return <-started

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/run"
 )
 
@@ -85,7 +86,7 @@ func (b *Budget) Beside(ctx context.Context, t *run.OpenedTable) (stop func(err 
 func beside(ctx context.Context, work func(context.Context) error, last func() error) func(err error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	go func() { done <- work(ctx) }()
+	go func() { done <- guard.Do(func() error { return work(ctx) }) }()
 	return func(err error) error {
 		if err != nil {
 			cancel()

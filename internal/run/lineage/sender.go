@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/report"
 )
@@ -127,7 +128,7 @@ func (s *Sender) work() {
 	var first error
 	for e := range s.events {
 		if first == nil { // a server that does not answer is not asked again
-			first = s.send(e)
+			first = guard.Do(func() error { return s.send(e) })
 		}
 	}
 	if s.file != nil {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -191,10 +192,10 @@ func (f *Folder) Publish() error {
 func (f *Folder) settle() error {
 	var files errgroup.Group
 	files.SetLimit(writesAtOnce)
-	files.Go(f.remember)
+	files.Go(func() error { return guard.Do(f.remember) })
 	for _, file := range f.Files {
 		files.Go(func() error {
-			return f.disk.Write(filepath.Join(f.Temp, file.Path), file.Mode, file.Data)
+			return guard.Do(func() error { return f.disk.Write(filepath.Join(f.Temp, file.Path), file.Mode, file.Data) })
 		})
 	}
 	if err := files.Wait(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/data/store"
 	"github.com/dprelease/dprelease/internal/data/store/address"
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -125,7 +126,7 @@ func publishShelf(dir string, all []ledger.File) error {
 		group.SetLimit(writesAtOnce)
 		for _, f := range all {
 			if f.Path != reportFile {
-				group.Go(func() error { return s.put(inner, f) })
+				group.Go(func() error { return guard.Do(func() error { return s.put(inner, f) }) })
 			}
 		}
 		if err := group.Wait(); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -88,12 +89,12 @@ func (p *Profile) Trace(at privacy.Point, right float64) (Curve, bool) {
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, eps := range c.Epsilon {
+		c.Delta[i] = 1 // where it is not known
 		all.Go(func() error {
-			c.Delta[i] = p.delta(point{eps, exact})
-			return nil
+			return guard.Do(func() error { c.Delta[i] = p.delta(point{eps, exact}); return nil })
 		})
 	}
-	_ = all.Wait() // no evaluation fails: a δ that is not known is 1
+	_ = all.Wait() // a fault of the program leaves a δ of 1
 	for i := range c.Delta {
 		if c.Epsilon[i] >= at.Epsilon {
 			c.Delta[i] = math.Min(c.Delta[i], at.Delta) // what was charged holds, too
