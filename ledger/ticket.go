@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -95,11 +94,18 @@ func (l *Ledger) Keep(ctx context.Context, k *Ticket) (context.Context, func()) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
-		defer close(done)
-		cancel(guard.Do(func() error { return l.renewing(ctx, k) }))
+		defer func() {
+			if recover() != nil { // its words may quote a value (P20)
+				cancel(errRenewing)
+			}
+			close(done)
+		}()
+		cancel(l.renewing(ctx, k))
 	}()
 	return ctx, func() { cancel(context.Canceled); <-done }
 }
+
+var errRenewing = errors.New("ledger: the lease cannot be renewed")
 
 // renewing renews the lease of a ticket until the context ends, or returns why the lease is lost.
 func (l *Ledger) renewing(ctx context.Context, k *Ticket) error {

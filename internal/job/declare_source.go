@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/data/store/address"
 	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -98,7 +99,7 @@ func database() kind[Secret] {
 			if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 				return c.Wrong(p, like, "must be an address that begins with postgres://")
 			}
-			if _, said := u.User.Password(); said || u.Query().Has("password") || u.Query().Has("sslpassword") {
+			if _, said := u.User.Password(); said || address.Credential(text) && u.User.Username() == "" || u.Query().Has("password") || u.Query().Has("sslpassword") {
 				return c.Wrong(p, "say it in PGPASSWORD, or in the file ~/.pgpass", "must not hold a password")
 			}
 			*into = NewSecret(text)

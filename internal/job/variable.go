@@ -91,8 +91,8 @@ func folder() kind[string] {
 // refused here, so that no plan, report or record of a ledger ever holds it.
 func (c *cursor) path(p lang.Place) (text string, ok bool) {
 	text, ok = c.expanded(p, "must be a path, not "+lang.ShapeOf(p.Node))
-	if ok && address.Is(text) && address.Credential(text) {
-		return "", c.Wrong(p, "say it where the SDK of the store looks for it, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", "must not hold a credential")
+	if ok && address.Credential(text) {
+		return "", c.Wrong(p, "say it where the SDK of the store looks for it, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in PGPASSWORD", "must not hold a credential")
 	}
 	if ok && address.Foreign(text) {
 		return "", c.Wrong(p, "download the file first, and say its path", "must be a path, or an address that begins with %s://: no other store is read", strings.Join(address.Known, "://, "))

@@ -10,18 +10,22 @@ import (
 const hidden = "[REDACTED]"
 
 var (
-	// holder is what stands before the host of an address: KEY:SECRET@ or USER@. A secret may hold slashes.
-	holder = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^/?#\s"':]*:[^?#\s"']*|[^/?#\s"']*)@`)
+	// holder is what stands before the host of an address: KEY:SECRET@ or USER@. A secret may hold slashes, and an address that
+	// is known by its scheme may have lost its own.
+	holder = regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*://+|\b(?:s3|gs|azblob|postgres|postgresql|https?):/?)([^/?#\s"':]*:[^?#\s"']*|[^/?#\s"']*)@`)
 	// option is an option of an address that holds a credential.
 	option = regexp.MustCompile(`(?i)([?&;])([a-z0-9_.-]*(?:key|secret|token|passw|sas|sig|credential)[a-z0-9_.-]*)=([^&\s"']+)`)
+	// word is the password of an address in words, such as host=db password=….
+	word = regexp.MustCompile(`(?i)\b((?:ssl)?password|passwd|passphrase|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'?|"[^"]*"?|[^\s"'&]+)`)
 )
 
 // Hide returns a text in which [REDACTED] stands in the place of every credential in an address.
 func Hide(text string) string {
-	if !strings.ContainsAny(text, "@?") {
+	if !strings.ContainsAny(text, "@?=") {
 		return text
 	}
 	text = holder.ReplaceAllString(text, "${1}"+hidden+"@")
+	text = word.ReplaceAllString(text, "${1}${2}"+hidden)
 	return option.ReplaceAllStringFunc(text, func(all string) string {
 		m := option.FindStringSubmatch(all)
 		if strings.EqualFold(m[2], "kmskeyid") {
@@ -57,6 +61,9 @@ func HidingOf(to io.Writer, texts []string) io.Writer {
 			if password != "" && len(user) > 8 {
 				add(user)
 			}
+		}
+		for _, m := range word.FindAllStringSubmatch(text, -1) {
+			add(strings.Trim(m[3], `'"`))
 		}
 		for _, m := range option.FindAllStringSubmatch(text, -1) {
 			if !strings.EqualFold(m[2], "kmskeyid") {
