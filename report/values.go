@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Table is a released table, for the page. Values stand in no report.json: two
@@ -108,6 +109,69 @@ var noisy = []string{"estimate", "noise_sd", "noise_low", "noise_high", "interva
 // noisyOverTime are those of a release over time, where sd is the noise.
 var noisyOverTime = []string{"value", "sd", "low", "high"}
 
+// WithoutNoiseDigits returns a table for people and spreadsheets: numbers that carry noise become texts with the digits that
+// the noise of their row leaves meaningful. The ends of intervals are rounded outward, so that they hold as often.
+func (t Table) WithoutNoiseDigits() Table {
+	with, noise := t.noise()
+	out := Table{Columns: slices.Clone(t.Columns)}
+	for i := range out.Columns {
+		c := &out.Columns[i]
+		if c.Float64 == nil || !slices.Contains(with, c.Name) {
+			continue
+		}
+		texts := make([]string, len(c.Float64))
+		for row, x := range c.Float64 {
+			if texts[row] = outward(c.Name, x, noiseOf(noise, row)); texts[row] == "" {
+				texts[row] = strconv.FormatFloat(x, 'g', -1, 64)
+			}
+		}
+		c.Float64, c.Text = nil, texts
+	}
+	return out
+}
+
+func noiseOf(noise []float64, row int) float64 {
+	if row < len(noise) {
+		return noise[row]
+	}
+	return 0
+}
+
+// outward writes a number with the digits that its noise leaves meaningful, the lower end of an interval not above it, and the
+// upper end not below it.
+func outward(column string, x, noise float64) string {
+	text := meaningful(x, noise)
+	if text == "" {
+		return ""
+	}
+	step := math.Pow10(int(math.Floor(math.Log10(noise))) - 1)
+	shown, err := strconv.ParseFloat(text, 64)
+	low, high := strings.HasSuffix(column, "low"), strings.HasSuffix(column, "high")
+	switch {
+	case err != nil:
+		return ""
+	case low && shown > x:
+		return meaningful(x-step/2, noise)
+	case high && shown < x:
+		return meaningful(x+step/2, noise)
+	}
+	return text
+}
+
+// noise returns the columns of a table that carry noise, and the noise of each row.
+func (t Table) noise() (with []string, noise []float64) {
+	with, of := noisy, "noise_sd"
+	if t.isSeries() {
+		with, of = noisyOverTime, "sd"
+	}
+	for _, c := range t.Columns {
+		if c.Name == of {
+			noise = c.numbers()
+		}
+	}
+	return with, noise
+}
+
 // grid shows at most so many rows, rounded to what the noise leaves meaningful: the first
 // ones, or of a release over time the last ones.
 func (t Table) grid(fields []Field, limit int) *gridView {
@@ -122,15 +186,10 @@ func (t Table) grid(fields []Field, limit int) *gridView {
 	for _, c := range t.Columns {
 		g.Head = append(g.Head, headView{Name: c.Name, Doc: doc[c.Name], Number: c.numeric()})
 	}
-	n, from, with, of := t.rows(), 0, noisy, "noise_sd"
+	n, from := t.rows(), 0
+	with, noise := t.noise()
 	if t.isSeries() {
-		from, with, of = max(n-limit, 0), noisyOverTime, "sd"
-	}
-	var noise []float64
-	for _, c := range t.Columns {
-		if c.Name == of {
-			noise = c.numbers()
-		}
+		from = max(n-limit, 0)
 	}
 	for i := from; i < min(n, from+limit); i++ {
 		row := make([]cellView, len(t.Columns))
@@ -142,7 +201,7 @@ func (t Table) grid(fields []Field, limit int) *gridView {
 			case i < len(c.Float64) && i < len(noise) && slices.Contains(with, c.Name):
 				text = rounded(c.Float64[i], noise[i])
 			}
-			row[k] = cellView{Text: text, Number: c.numeric(), Whole: of == "sd" && (c.Name == "period" || c.Name == "kind")}
+			row[k] = cellView{Text: text, Number: c.numeric(), Whole: t.isSeries() && (c.Name == "period" || c.Name == "kind")}
 		}
 		g.Rows = append(g.Rows, row)
 	}

@@ -131,7 +131,11 @@ func meaningful(x, noise float64) string {
 	if decimals > 8 {
 		return ""
 	}
-	return strconv.FormatFloat(x, 'f', decimals, 64)
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if strings.Trim(text, "-0.") == "" {
+		return strings.TrimPrefix(text, "-")
+	}
+	return text
 }
 
 // thousands puts thin spaces into the whole part of a number of five digits or more.

@@ -104,7 +104,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
-		RunE:          commandMissing,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetVersionTemplate("dprelease {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)

@@ -1,0 +1,40 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// A spreadsheet shows the digits that the noise leaves. Ends of intervals move outward, by less than a digit.
+func TestDigitsThatNoiseLeaves(t *testing.T) {
+	table := Table{Columns: []Column{
+		{Name: "group", Text: []string{"a", "b", "c", "d"}},
+		{Name: "estimate", Float64: []float64{630.1300272314942, 1234567.8, -0.0001, 5.25}},
+		{Name: "noise_sd", Float64: []float64{0.913279666637155, 4321, 0.2, 0}},
+		{Name: "interval_low", Float64: []float64{628.1951, 1226098.1, -0.4001, 5.25}},
+		{Name: "interval_high", Float64: []float64{632.0651, 1233037.2, 0.3951, 5.25}},
+		{Name: "share", Float64: []float64{0.123456, 0.1, 0.1, 0.1}},
+	}}
+	out := table.WithoutNoiseDigits()
+	for i, want := range [][]string{
+		nil, {"630.13", "1234600", "0.00", "5.25"}, {"0.91", "4300", "0.20", "0"},
+		{"628.19", "1226000", "-0.41", "5.25"}, {"632.07", "1233100", "0.40", "5.25"}, nil,
+	} {
+		if got := out.Columns[i]; want != nil && !slices.Equal(got.Text, want) || want == nil && !slices.Equal(got.Float64, table.Columns[i].Float64) {
+			t.Errorf("column %s: %v", got.Name, got)
+		}
+	}
+	for i, x := range []float64{0.5, -3.14159, 2.71828e5, 1e-7, -12345.678} {
+		for _, noise := range []float64{0.013, 0.99, 1, 47, 9.999e4} {
+			low, err := strconv.ParseFloat(outward("interval_low", x, noise), 64)
+			high, also := strconv.ParseFloat(outward("interval_high", x, noise), 64)
+			if err != nil || also != nil || low > x || high < x || high-low > noise/4 {
+				t.Errorf("%d: %v with noise %v lies in [%v, %v]", i, x, noise, low, high)
+			}
+		}
+	}
+	if table.Columns[1].Float64 == nil {
+		t.Error("the table itself changed")
+	}
+}
