@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X main.release=$(VERSION)
 # its tests.
 export CGO_ENABLED = 0
 
-.PHONY: help papers rivals all build core design stores publish lab demo test test-short race bench check lines beam bindings dist dist-twice generate clean
+.PHONY: help papers rivals all build core design stores publish lab demo test test-short race bench check lines beam dist dist-twice generate clean
 
 all: build
 
@@ -136,9 +136,6 @@ screenshots: build ## pictures of the reports of five jobs
 
 beam: core ## the engine for Apache Beam, as bin/dprelease-beam
 	cd engines/beam && $(GO) build -ldflags '-s -w' -o ../../bin/dprelease-beam .
-
-bindings: ## the accountant for JavaScript and C, in dist/bindings
-	./bindings/build.sh dist/bindings
 
 dist: ## what a release publishes, in dist/: programs, packages, checksums
 	./packaging/dist.sh

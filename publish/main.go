@@ -70,7 +70,7 @@ func commands() *cobra.Command {
 	var o tablesOptions
 	root := command("publish DIR", "Write the tables of a run as offices publish them",
 		`publish DIR writes the released tables of an output folder into the folder published of it: one workbook for
-Excel and one for OpenDocument with a sheet for each table and notes below it, a CSV file for each table with
+Excel with a sheet for each table and notes below it, a CSV file for each table with
 metadata by CSV on the Web, a DCAT record for a data portal, a list of the tables, and a dictionary of their
 columns. Values are rounded to the digits that their noise leaves meaningful, and marked where their relative
 error is large. The other commands write what registries, reviewers and signers ask for, or compare two runs.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -108,7 +109,7 @@ type shownLedger struct {
 }
 
 func (e *environment) ledgerShow() *cobra.Command {
-	var dataset, page string
+	var dataset string
 	var asCSV bool
 	c := &cobra.Command{
 		Use:   "show [LEDGER]",
@@ -116,12 +117,10 @@ func (e *environment) ledgerShow() *cobra.Command {
 		Long: `show prints every account of a ledger with its limit, what is spent and what is left,
 and every debit. Of an account with slices it prints what the largest slice has spent,
 which is the guarantee for a unit in one slice, and what all slices have spent together,
-for a unit that is in each of them; --json has every slice. --html writes the budget over
-time, by job and by slice, as one page; like all of this it is private.
+for a unit that is in each of them; --json has every slice. All of this is private.
 ` + whichLedger,
 		Example: `  dprelease ledger show job.yaml
-  dprelease ledger show --dataset ca-schools-2000 --csv > spends.csv
-  dprelease ledger show job.yaml --html budget.html`,
+  dprelease ledger show --dataset ca-schools-2000 --csv > spends.csv`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.withLedger(c.Context(), args, ledger.Options{ReadOnly: true}, func(l *ledger.Ledger) error {
@@ -129,11 +128,6 @@ time, by job and by slice, as one page; like all of this it is private.
 				switch {
 				case err != nil:
 					return err
-				case page != "":
-					if err := s.writePage(page); err != nil {
-						return err
-					}
-					return e.say(map[string]any{"event": "done", "exit": exitDone, "page": page}, "%s\n", page)
 				case e.json:
 					return e.printed(e.line(s))
 				case asCSV:
@@ -144,7 +138,6 @@ time, by job and by slice, as one page; like all of this it is private.
 		},
 	}
 	c.Flags().StringVar(&dataset, "dataset", "", "the id of the data set")
-	c.Flags().StringVar(&page, "html", "", "write the budget over time to this page; it is private, and readable by you alone")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the debits as CSV")
 	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
 	return c
@@ -409,4 +402,12 @@ func writeSamples(w io.Writer, all []shownSample) error {
 		fmt.Fprintf(t, "  %s\t%s\trecord %d\t%d\t%s\t%s\t%s\n", s.ID, s.Name, s.Record, s.Jobs, point(s.snapshot.Spent), point(s.snapshot.Charged), note)
 	}
 	return t.Flush()
+}
+
+func when(at string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
 }

@@ -25,8 +25,7 @@ standard input, and answers with the guarantee.`,
   event: {repeat: {n: 1000, event: {poisson: {rate: 0.01, event: {gaussian: {sigma: 1}}}}}}
   query: {delta: 1e-6}'
   dprelease account --json -f question.yaml
-  dprelease account --jsonl < questions.jsonl
-  dprelease account --plot curve.svg -f question.yaml`,
+  dprelease account --jsonl < questions.jsonl`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -54,7 +53,6 @@ standard input, and answers with the guarantee.`,
 	c.Flags().StringVarP(&o.File, "file", "f", "", "the file that holds the question; - is standard input")
 	c.Flags().BoolVar(&o.JSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.JSONL, "jsonl", false, "read one question a line and answer each on a line")
-	c.Flags().StringVar(&o.Plot, "plot", "", "draw δ against ε into this .svg file")
 	return c
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +29,7 @@ in two). It also recommends a design. --compare puts designs side by side at equ
 Where the noise depends on the data it is simulated under the assumptions.`,
 		Example: `  dprelease plan job.yaml
   dprelease plan --json job.yaml | jq .guarantee
-  dprelease plan job.yaml --sweep rate --plot rate.svg
+  dprelease plan job.yaml --sweep rate --html rate.html
   dprelease plan job.yaml --solve 'rse<2%'
   dprelease plan job.yaml --solve 'moe<1%' --over n
   dprelease plan job.yaml --compare --html designs.html`,
@@ -64,7 +62,6 @@ Where the noise depends on the data it is simulated under the assumptions.`,
 	f.IntVar(&s.span.Points, "points", 0, "with --sweep: how many values (default 12)")
 	f.Float64SliceVar(&s.span.Values, "values", nil, "with --sweep: the values themselves")
 	f.IntVar(&s.repetitions, "repetitions", 400, "of each simulation")
-	f.StringVar(&s.plot, "plot", "", "also draw the answer, as .svg")
 	f.StringVar(&s.page, "html", "", "also write the answer as an HTML page")
 	return c
 }
@@ -86,19 +83,13 @@ func (s *study) check(given func(string) bool) error {
 			return fmt.Errorf("--%s goes with --%s", flag, of)
 		}
 	}
-	for _, flag := range []string{"release", "repetitions", "plot", "html"} {
+	for _, flag := range []string{"release", "repetitions", "html"} {
 		if given(flag) && n == 0 {
 			return fmt.Errorf("--%s goes with --sweep, --solve or --compare", flag)
 		}
 	}
 	if err := s.question(); err != nil {
 		return err
-	}
-	if s.plot != "" && strings.ToLower(filepath.Ext(s.plot)) != ".svg" {
-		return errors.New("--plot must end in .svg")
-	}
-	if s.plot != "" && s.kind() == "solve" {
-		return errors.New("--plot goes with --sweep or --compare")
 	}
 	if s.repetitions < 8 || s.repetitions > 1_000_000 {
 		return errors.New("--repetitions must lie between 8 and 1000000")

@@ -11,7 +11,6 @@ import (
 	"github.com/dprelease/dprelease/internal/data/whole"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan/planner"
-	"github.com/dprelease/dprelease/internal/say/figure"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -22,7 +21,7 @@ type study struct {
 	release            string
 	span               planner.Range
 	repetitions        int
-	plot, page         string
+	page               string
 }
 
 func (s *study) kind() string {
@@ -41,11 +40,6 @@ func (s *study) kind() string {
 type result interface {
 	answer
 	HTML() ([]byte, error)
-}
-
-// drawn is a result with a figure.
-type drawn interface {
-	Figure() (*figure.Figure, error)
 }
 
 // study asks the planner. Nothing of it opens the table.
@@ -92,21 +86,8 @@ func (e *environment) studyFailed(ctx context.Context, err error) error {
 	return e.fail(ctx, &pipeline.Failure{Exit: pipeline.ExitInvalidJob, Code: "PLAN_REFUSED", Message: err.Error()})
 }
 
-// files writes the plot and the page, whole or not at all.
+// files writes the page, whole or not at all.
 func (s *study) files(r result) error {
-	if s.plot != "" {
-		d, ok := r.(drawn)
-		if !ok {
-			return errors.New("this answer has no plot")
-		}
-		f, err := d.Figure()
-		if err != nil {
-			return err
-		}
-		if err := writeWhole(s.plot, f.SVG()); err != nil {
-			return err
-		}
-	}
 	if s.page == "" {
 		return nil
 	}

@@ -7,22 +7,15 @@ import (
 	"strings"
 )
 
-// part is one file of a workbook. A stored one is not packed.
-type part struct {
-	name, text string
-	stored     bool
-}
+// part is one file of a workbook.
+type part struct{ name, text string }
 
 // archive packs the parts of a workbook. It has no time, so that the same parts give the same bytes.
 func archive(parts []part) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	for _, p := range parts {
-		h := &zip.FileHeader{Name: p.name, Method: zip.Deflate}
-		if p.stored {
-			h.Method = zip.Store
-		}
-		f, err := w.CreateHeader(h)
+		f, err := w.CreateHeader(&zip.FileHeader{Name: p.name, Method: zip.Deflate})
 		if err != nil {
 			return nil, err
 		}

@@ -55,16 +55,11 @@ func Make(r *report.Report, values map[string]report.Table, rules Rules) (files 
 		}
 		files = append(files, File{t.name + ".csv", text}, File{t.name + ".csv-metadata.json", about})
 	}
-	for _, w := range []struct {
-		name  string
-		write func([]table) ([]byte, error)
-	}{{"tables.xlsx", xlsx}, {"tables.ods", b.ods}} {
-		text, err := w.write(sheets)
-		if err != nil {
-			return nil, nil, err
-		}
-		files = append(files, File{w.name, text})
+	workbook, err := xlsx(sheets)
+	if err != nil {
+		return nil, nil, err
 	}
+	files = append(files, File{"tables.xlsx", workbook})
 	record, err := b.dcat(files)
 	return append(files, File{"dcat.jsonld", record}), left, err
 }

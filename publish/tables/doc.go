@@ -1,5 +1,5 @@
 // Package tables writes a run's releases as offices publish them: values rounded to the digits that their noise leaves meaningful, marks
-// on unreliable values, one workbook in the formats of Excel and of OpenDocument with a sheet for each table, one CSV file for each table with
+// on unreliable values, one workbook in the format of Excel with a sheet for each table, one CSV file for each table with
 // metadata by CSV on the Web, a DCAT record, a list of the tables and a dictionary of the columns.
 //
 // It reads report.json and released values alone, so everything in it is post-processing and costs nothing. The same run and

@@ -108,7 +108,7 @@ func (b *book) dcat(files []File) ([]byte, error) {
 
 // media are the media types of files, by the ends of their names.
 var media = map[string]string{
-	".csv": "text/csv", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".ods": "application/vnd.oasis.opendocument.spreadsheet",
+	".csv": "text/csv", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
 // distributions lists the tables and the workbooks. Their addresses are those of files beside the record.

@@ -69,7 +69,7 @@ func search(build func(float64) privacy.Event, p expr.Parameter, lo, hi float64,
 	value, last := grid(p, lo, hi)
 	var bug error // an event that cannot be evaluated at all
 	meets := func(x float64, methods []string) bool {
-		got, err := privacy.EpsilonWith(build(x), q.Relation, q.Delta, quick(methods...))
+		got, err := privacy.EpsilonWith(build(x), q.Relation, q.Delta, privacy.Options{Quick: true, Methods: methods})
 		if err != nil && !errors.Is(err, privacy.ErrUnbounded) {
 			bug = err
 		}

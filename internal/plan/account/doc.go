@@ -1,9 +1,8 @@
 // Package account is the command `dprelease account`: the accountant on its own, for
 // people who would open a notebook otherwise. It reads questions ({relation, event, query},
-// specs/account-v1.md), asks package privacy, and answers with a table, JSON, JSON lines or
-// a plot.
+// specs/account-v1.md), asks package privacy, and answers with a table, JSON or JSON lines.
 //
-// It may import privacy/expr, internal/say/figure and privacy.
+// It may import privacy/expr and privacy.
 //
 // It promises one answer for each question, in the order of the questions, and each
 // answer whole. A bad line of a stream costs only that line. Memory is bounded by a few

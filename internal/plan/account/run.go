@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/file"
@@ -32,8 +31,6 @@ type Options struct {
 	JSON bool
 	// JSONL reads one question a line and writes one answer a line.
 	JSONL bool
-	// Plot is the file, ending in .svg, to draw δ against ε into.
-	Plot string
 
 	_ struct{}
 }
@@ -92,12 +89,6 @@ func one(q *expr.Query, out, errw io.Writer, o Options) int {
 	if o.JSON {
 		write = a.writeJSON
 	}
-	if o.Plot != "" {
-		// The plot first: an answer on the screen says that the plot is there.
-		if err := drawPlot(q, a, o.Plot); err != nil {
-			return complain(errw, ExitFailed, fmt.Errorf("%s: the plot cannot be drawn: %w", o.Plot, err))
-		}
-	}
 	if err := write(out); err != nil {
 		return complain(errw, ExitFailed, fmt.Errorf("the answer cannot be written: %w", err))
 	}
@@ -126,17 +117,6 @@ func (o Options) check() error {
 		return errors.New("--json and --jsonl exclude each other: one object, or one a line")
 	case o.JSONL && o.Expr != "":
 		return errors.New("--jsonl reads its questions from standard input or a file, not from an argument")
-	case o.JSONL && o.Plot != "":
-		return errors.New("--plot draws one question: it does not go with --jsonl")
-	}
-	if o.Plot == "" {
-		return nil
-	}
-	if strings.ToLower(filepath.Ext(o.Plot)) != ".svg" {
-		return fmt.Errorf("%s: a plot ends in .svg", o.Plot)
-	}
-	if s, err := os.Stat(filepath.Dir(o.Plot)); err != nil || !s.IsDir() {
-		return fmt.Errorf("%s: the folder to draw into does not exist", o.Plot)
 	}
 	return nil
 }

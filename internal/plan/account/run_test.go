@@ -54,9 +54,6 @@ func TestExitCodes(t *testing.T) {
 		{"", Options{Expr: sgd, File: file}, 2, "an expression and a file are both given"},
 		{"", Options{Expr: sgd, JSON: true, JSONL: true}, 2, "--json and --jsonl exclude each other"},
 		{"", Options{Expr: sgd, JSONL: true}, 2, "--jsonl reads its questions from standard input or a file"},
-		{"", Options{JSONL: true, Plot: "a.svg"}, 2, "--plot draws one question"},
-		{"", Options{Expr: sgd, Plot: "a.pdf"}, 2, "a.pdf: a plot ends in .svg"},
-		{"", Options{Expr: sgd, Plot: filepath.Join(dir, "no", "a.svg")}, 2, "the folder to draw into does not exist"},
 		{"", Options{File: filepath.Join(dir, "none.yaml")}, 2, "none.yaml: cannot be read: no such file"},
 		{"", Options{File: dir}, 2, "cannot be read: is a folder, not a file"},
 		{"", Options{}, 3, "stdin:1:1: is empty (write relation, event and query)"},
@@ -189,7 +186,7 @@ func TestMethodNames(t *testing.T) {
 	for _, u := range a.Unsupported {
 		known[u.Method] = true
 	}
-	for _, list := range [][]string{expr.MethodNames, methodOrder} {
+	for _, list := range [][]string{expr.MethodNames} {
 		if len(list) != len(known) {
 			t.Errorf("%v, and the calculus knows %v", list, known)
 		}
