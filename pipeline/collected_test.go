@@ -119,7 +119,7 @@ output: {dir: out, formats: [csv]}
 	}
 }
 
-// The example of docs/energy.md prints both numbers: at most 6.8 on the sample, and at most 4.72 on the population. With
+// The example of lab/studies/energy.md prints both numbers: at most 6.8 on the sample, and at most 4.72 on the population. With
 // another number from one stratum, the largest rate counts; without the collection, the sample's number does.
 func TestEnergyExample(t *testing.T) {
 	text, err := os.ReadFile("../examples/energy/job.yaml")

@@ -31,13 +31,13 @@ func TestTablesAreCurrent(t *testing.T) {
 // The page of the example says what the totals of the population are.
 func TestEnergyTotals(t *testing.T) {
 	_, observed, predicted := energy()
-	page, err := os.ReadFile("../../docs/energy.md")
+	page, err := os.ReadFile("../studies/energy.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, total := range []float64{observed, predicted} {
 		if text := fmt.Sprintf("%.0f kWh", total); !bytes.Contains(page, []byte(text)) {
-			t.Errorf("docs/energy.md does not say %s", text)
+			t.Errorf("lab/studies/energy.md does not say %s", text)
 		}
 	}
 }

@@ -16,7 +16,7 @@ var examples = regexp.MustCompile("(?s)```yaml\n(.*?)```\n\n```text\n(.*?)```")
 // it prints. With -update it writes what is printed.
 func TestDocumentation(t *testing.T) {
 	documented(t, "../../../docs/account.md", 7)
-	documented(t, "../../../docs/energy.md", 3)
+	documented(t, "../../../lab/studies/energy.md", 3)
 }
 
 func documented(t *testing.T, path string, least int) {

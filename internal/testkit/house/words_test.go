@@ -21,7 +21,7 @@ var kinds = []struct {
 	{"index", 400, []string{"README.md"}},
 	{"start", 1050, []string{"start.md", "tutorial.md", "decide.md", "faq.md", "glossary.md", "how-to/persons-and-households.md"}},
 	{"how-to", 800, []string{"how-to/", "lineage.md"}},
-	{"understand", 1000, []string{"understand/", "energy.md", "intervals.md", "keys.md", "panels.md", "people.md", "report.md", "sampling.md", "weights.md"}},
+	{"understand", 1000, []string{"understand/", "intervals.md", "keys.md", "panels.md", "people.md", "report.md", "sampling.md", "weights.md"}},
 	{"mechanism", 1200, []string{"mechanisms/"}},
 	{"list of decisions", 950, []string{"decisions/README.md"}},
 	{"decision", 400, []string{"decisions/"}},
@@ -29,11 +29,11 @@ var kinds = []struct {
 	{"generated reference", 6450, []string{"commands.md", "exit-codes.md", "job.md"}},
 	{"developer", 2000, []string{"design.md", "mechanisms-in-python.md", "plugins.md", "sabotage.md", "style.md", "writing-a-mechanism.md"}},
 	{"study", 4400, []string{"../lab/studies/"}},
-	{"rules", 7100, []string{"privacy-rules.md"}},
+	{"rules", 9500, []string{"privacy-rules.md"}},
 }
 
 // folders hold the pages, each with the most words that all its pages together may have.
-var folders = map[string]int{"docs": 67_200, "lab/studies": 16_650}
+var folders = map[string]int{"docs": 70_000, "lab/studies": 17_700}
 
 // TestWordsOfPages holds every page to the budget of its kind, and the pages of a folder to theirs.
 // A page that has grown out of its budget gets shorter: one page for one question, no sentence twice.
