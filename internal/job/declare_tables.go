@@ -1,18 +1,21 @@
 package job
 
 import (
+	"sync"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
-// tableKeys are the keys of a table.
-func tableKeys() (names []string) {
+// tableKeys returns the keys of a table. A run asks for them for each column of each release, and describing a table anew
+// takes some hundred microseconds.
+var tableKeys = sync.OnceValue(func() (names []string) {
 	for _, d := range dataTable().nested {
 		names = append(names, d.name)
 	}
 	return names
-}
+})
 
 // same describes a key of a table: it means what it means for the only table.
 func same(key string) string { return "As dataset." + key + " for a single table" }
