@@ -26,7 +26,7 @@ func (v *Auditor) tables(t *tx) error {
 		v.find(FoundTables, "head", "it says of a newer release that was seen what no record says, or leaves it out")
 	}
 	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchSamples, (*Auditor).matchKeys,
-		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchSlices, (*Auditor).matchReleases} {
+		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchPins, (*Auditor).matchSlices, (*Auditor).matchReleases} {
 		if err := match(v, t); err != nil {
 			return err
 		}

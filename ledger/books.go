@@ -22,6 +22,7 @@ type books struct {
 	pairs    map[[2]string]bool // accounts that are separate
 	columns  map[string]columnMark
 	series   map[int64]*paidSeries // by the debit that paid
+	pins     map[string]*Pinned    // by the state
 	refused  string                // the release that shows that this is an old copy, "" for none
 	changed  changes               // by the newest record
 
@@ -39,12 +40,13 @@ type changes struct {
 	pairs    [][2]string
 	columns  []string // their names
 	series   []*paidSeries
+	pins     []*Pinned
 	refused  bool
 }
 
 func newBooks() books {
 	return books{accounts: map[int64]*Account{}, slices: map[int64]map[string]bucket{}, releases: map[int64]*Release{},
-		plans: map[string][]*Release{}, samples: map[string]*Sample{}, pairs: map[[2]string]bool{}, columns: map[string]columnMark{}, series: map[int64]*paidSeries{}}
+		plans: map[string][]*Release{}, samples: map[string]*Sample{}, pairs: map[[2]string]bool{}, columns: map[string]columnMark{}, series: map[int64]*paidSeries{}, pins: map[string]*Pinned{}}
 }
 
 // enter carries out a record, and returns the state after it of the accounts that it changed.
@@ -160,6 +162,9 @@ func (b *books) leaves() (out []leaf, err error) {
 	for _, s := range c.series {
 		add(seriesKey(s.Debit), s)
 	}
+	for _, p := range c.pins {
+		add(pinsKey(p.State), p.row())
+	}
 	if c.refused {
 		add(refusedKey, b.refused)
 	}
@@ -191,6 +196,11 @@ func (t *tx) save() error {
 	}
 	for _, p := range c.pairs {
 		if err := t.exec("INSERT INTO dprelease_separate (one, other) VALUES (?, ?)", p[0], p[1]); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.pins {
+		if err := t.savePins(p); err != nil {
 			return err
 		}
 	}

@@ -157,6 +157,10 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err := errors.Join(t.collectedOnly(a, q), t.onePanel(a, q)); err != nil {
 		return nil, err
 	}
+	pins, err := t.pin(q)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range samples {
 		if err := s.usable(a.ID, a.Slice.Is); err != nil {
 			return nil, err
@@ -207,7 +211,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		}
 	}
 	r, err := t.append(&debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Panel: panel, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind, Series: series})
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Panel: panel, Pins: pins, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind, Series: series})
 	if err != nil {
 		return nil, err
 	}

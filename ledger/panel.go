@@ -24,6 +24,7 @@ type Panel struct {
 	Wave  int64
 	Event privacy.Rotation // with all that is released in each wave
 	Known privacy.Point    // the guarantee of one wave for a unit that is known to be in it
+	Pins  []Pin            // what decides which unit is in which wave, beside Event
 }
 
 // PanelID returns the id of a panel of an account. Its units were allotted once: all jobs of
@@ -54,14 +55,9 @@ func (q *Request) due(samples map[string]*Sample) (privacy.Event, privacy.Point,
 	if s == nil {
 		return q.Event, q.Charged, nil
 	}
-	text, err := privacy.Canonical(q.Panel.Event)
 	switch {
 	case s.closed():
 		return nil, privacy.Point{}, s.usable(s.Account, s.Slice)
-	case err != nil:
-		return nil, privacy.Point{}, refuse(CodeSample, "the panel cannot be written down: %v", err)
-	case s.Event != string(text):
-		return nil, privacy.Point{}, refuse(CodeSample, "%s was planned and paid for with other releases in each wave, or other waves: they are fixed before the first wave; run the job as it was then, or begin another panel", s.panelName())
 	case q.Panel.Drawn != (s.digest != ""):
 		return nil, privacy.Point{}, refuse(CodeTampered, "%s does not have the secret of its allotment", s.panelName())
 	case slices.Contains(s.Waves, q.Panel.Wave):

@@ -58,7 +58,7 @@ func TestPanels(t *testing.T) {
 		}
 		// Another event in a wave is another panel, and the allotment is the same.
 		for _, other := range []Request{waveOf("x", 4, 0.5), waveOf("y", 3, 0.5)} {
-			if _, err := l.Debit(background, other); codeOf(err) != CodeSample || !strings.Contains(err.Error(), "fixed before the first wave") {
+			if _, err := l.Debit(background, other); codeOf(err) != CodePinned || !strings.Contains(err.Error(), "what is released in each") {
 				t.Errorf("other releases in a wave: %v", err)
 			}
 		}

@@ -24,6 +24,7 @@ type debitBody struct {
 	Releases []Charge  `json:"releases"`
 	Draws    []Draw    `json:"draws,omitempty"`
 	Panel    *panelUse `json:"panel,omitempty"`
+	Pins     []Pinned  `json:"pins,omitempty"`  // of the states that it begins
 	Keeps    []string  `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
 	Slice    string    `json:"slice,omitempty"` // that is debited, of an account with slices
 	// SliceKind is what the values of the column of the slices were read as.
@@ -55,6 +56,9 @@ func (r *debitBody) enter(b *books, seq int64) error {
 		return err
 	}
 	if err := b.draw(seq, a, r.Draws, cost); err != nil {
+		return err
+	}
+	if err := b.pin(seq, r.Pins); err != nil {
 		return err
 	}
 	if r.Panel != nil {

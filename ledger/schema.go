@@ -103,6 +103,8 @@ var schema = []string{
 	`CREATE INDEX dprelease_samples_account ON dprelease_samples (account)`,
 	// Keys that can be destroyed (keys.go).
 	`CREATE TABLE dprelease_keys (sample TEXT PRIMARY KEY, own TEXT NOT NULL)`,
+	// What was fixed with each state that outlives a run (pins.go).
+	`CREATE TABLE dprelease_pins (state TEXT PRIMARY KEY, debit BIGINT NOT NULL, pins TEXT NOT NULL)`,
 	// Which columns accounts were charged for, under the ledger's key (same.go).
 	`CREATE TABLE dprelease_columns (name TEXT PRIMARY KEY, release BIGINT NOT NULL, charged TEXT NOT NULL)`,
 	`CREATE TABLE dprelease_separate (

@@ -25,6 +25,9 @@ type Allotment struct {
 	all   uint64 // the weights of all patterns
 }
 
+// AllotmentVersion changes with whatever puts a unit into other waves for the same secret.
+const AllotmentVersion = "1"
+
 // NewAllotment returns the units in a wave of a panel, the first of which is 1.
 func NewAllotment(panel privacy.Rotation, wave int64, secret []byte) (*Allotment, error) {
 	if err := privacy.Validate(panel.With(privacy.Pure{Eps: 1})); err != nil {

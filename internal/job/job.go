@@ -102,6 +102,10 @@ type Unit struct {
 	Groups  []Named[int64]
 }
 
+// Own returns the column that names the unit itself in each row, and false where there is none: a table whose rows name a
+// member of the unit has none.
+func (u Unit) Own() (column string, ok bool) { return u.Column, u.Column != "" && u.Member == "" }
+
 // UnitWords are what people call one unit, and several: Plural is "" where Name with an s is.
 type UnitWords struct{ Name, Plural string }
 

@@ -43,6 +43,18 @@ func (j *Joined) String() string {
 // Several reports whether the data set has several tables.
 func (d *Dataset) Several() bool { return len(d.Tables) > 0 }
 
+// TableNames lists the tables of the data set, in the order of the job: one without a name where there is one table.
+func (j *Job) TableNames() []string {
+	if !j.Dataset.Several() {
+		return []string{""}
+	}
+	names := make([]string, len(j.Dataset.Tables))
+	for i := range names {
+		names[i] = j.Dataset.Tables[i].Name
+	}
+	return names
+}
+
 // TableOf returns a table of the data set by its name.
 func (d *Dataset) TableOf(name string) (*DataTable, bool) {
 	i := slices.IndexFunc(d.Tables, func(t DataTable) bool { return t.Name == name })

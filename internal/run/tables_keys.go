@@ -19,6 +19,21 @@ import (
 // keyKinds are the kinds of columns that tables are joined by.
 var keyKinds = map[table.Kind]bool{table.String: true, table.Int: true, table.Float: true}
 
+// KeyForm returns the form in which the keys of a table's units are compared, "" for a table without a column of the unit.
+// The same key in two forms is two units.
+func (o *OpenedTable) KeyForm(j *job.Job) string {
+	c, ok := o.column(j.Dataset.Key.Column)
+	switch {
+	case !ok:
+		return ""
+	case c.Kind == table.String:
+		return "texts"
+	case keyKinds[c.Kind]:
+		return "whole numbers"
+	}
+	return c.Kind.String()
+}
+
 // mostWhole is the first whole number that a float64 does not tell from all others.
 const mostWhole = 1 << 53
 

@@ -23,7 +23,10 @@ func panelKeys(p *plan.Planned, o *OpenedTable) error {
 		return nil
 	}
 	for _, t := range o.Parts() {
-		key := p.Job.Of(t.name).Dataset.Key.Column
+		key, own := p.Job.Of(t.name).Dataset.Key.Own()
+		if !own {
+			return failure.InJob(p.Job, "dataset.tables."+t.name, "names members, and not units, in its rows", "units are allotted to waves by their own column: give the table one")
+		}
 		if c, _ := t.column(key); !keyKinds[c.Kind] {
 			return failure.InJob(p.Job, "dataset.unit", "has a "+c.Kind.String()+" in the column of the unit, "+key, "a later wave knows a unit of a panel by a text or a whole number")
 		}
@@ -50,7 +53,10 @@ func (r *Runner) settleWave(ctx context.Context) error { // P34
 	}
 	for _, t := range r.Table.Parts() {
 		set, unit := newRowSet(t.rows.Rows()), []byte(nil)
-		key := r.Plan.Job.Of(t.name).Dataset.Key.Column
+		key, own := r.Plan.Job.Of(t.name).Dataset.Key.Own()
+		if !own {
+			return errAllotment
+		}
 		err := t.rows.Scan(ctx, table.ScanOptions{Columns: []string{key}, Content: t.Content}, func(b table.Batch) error {
 			keys := keyOf(b.Columns[0], b.Rows)
 			for row := range b.Rows {

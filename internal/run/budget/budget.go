@@ -122,6 +122,7 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Fold
 		return nil, err
 	}
 	q.SliceKind = t.SliceKind(q.Account.Slice.Column)
+	pin(&q, b.plan, t)
 	if q.Folder, err = filepath.Abs(out.Temp); err == nil {
 		q.Host, err = os.Hostname()
 	}

@@ -140,11 +140,27 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 		}
 		paid = steps[0].Debited
 	}
+	if err := pinned(ctx, l, p); err != nil {
+		return nil, err
+	}
 	b, err := fits(ctx, p, account, at, l.ID(), standing, paid)
 	if err == nil && len(others) > 0 {
 		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
 	}
 	return b, err
+}
+
+// pinned refuses a plan that says otherwise of a state than the job that paid for it, as far as no table is needed for that.
+func pinned(ctx context.Context, l *ledger.Ledger, p *plan.Priced) error {
+	q, err := request(p, nil)
+	if err != nil {
+		return err
+	}
+	pin(&q, p, nil)
+	if err := l.Pins(ctx, q); err != nil {
+		return failure.OfLedger(ctx, err)
+	}
+	return nil
 }
 
 // fits spends the plan on a copy of an account.

@@ -119,6 +119,7 @@ var All = []Code{
 	{"LEDGER_MISSING", ExitLedger, RetryNo, "there is no ledger at the address", "mend the address, or make one with `ledger init`"},
 	{"LEDGER_MOVED", ExitLedger, RetryLook, "the ledger's file was moved or replaced while it was open", "find out who did that"},
 	{"LEDGER_OTHER", ExitLedger, RetryLook, "releases of this data set were paid from another ledger", "name that ledger"},
+	{"LEDGER_PINNED", ExitLedger, RetryNo, "a kept sample, panel, series or collected table was paid for with other rules of which unit gets which part of it", "say what the first job says, or begin another one"},
 	{"LEDGER_READ_ONLY", ExitLedger, RetryNo, "the ledger cannot be opened or written by this user", "check the permissions"},
 	{"LEDGER_ROLLED_BACK", ExitLedger, RetryLook, "an old copy of the ledger was put back, or it lost records", "put the newest copy back; see `docs/ledger.md`"},
 	{"LEDGER_SAMPLE", ExitLedger, RetryNo, "a kept sample is not there, or does not belong to this data set", "see `ledger show`"},

@@ -1,0 +1,4 @@
+package budget
+
+// Forget makes every run forget a pin, "" for none.
+func Forget(pin string) { forgotten = pin }

@@ -1,0 +1,73 @@
+package budget
+
+import (
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// pin says with a request what decides which unit gets which part of the states that it begins or goes on with. Without an
+// opened table it leaves out what only the schema tells.
+func pin(q *ledger.Request, p *plan.Priced, t *run.OpenedTable) { // P36
+	if q.Panel == nil {
+		return
+	}
+	q.Panel.Pins = leave(append(unitPins(p.Job, t), ledger.Pin{Name: "the rule that allots units", Is: "version " + samplers.AllotmentVersion}))
+}
+
+// forgotten is the pin that a twin in the tests forgets: "" for none.
+var forgotten string
+
+// leave leaves out the pin that is forgotten.
+func leave(pins []ledger.Pin) []ledger.Pin {
+	return slices.DeleteFunc(pins, func(p ledger.Pin) bool { return p.Name == forgotten })
+}
+
+// unitPins say whose a row is: in each table the column of the unit, in which form its keys are compared, and what becomes
+// of a row without one.
+func unitPins(j *job.Job, t *run.OpenedTable) (out []ledger.Pin) {
+	add := func(of *job.Job, name string, is string) {
+		if at := of.Dataset.Table; at != "" {
+			name += " of table " + at
+		}
+		out = append(out, ledger.Pin{Name: name, Is: is})
+	}
+	if j.Dataset.Several() {
+		out = append(out, ledger.Pin{Name: "dataset.population", Is: said(j.Dataset.Population)})
+	}
+	for _, name := range j.TableNames() {
+		of := j.Of(name)
+		key := of.Dataset.Key
+		add(of, "dataset.unit", said(key.Column))
+		if key.Column == "" {
+			continue
+		}
+		add(of, "the rule for rows without a unit", said(string(key.Missing)))
+		if m := key.Members; m != nil {
+			add(of, "dataset.unit.members", said(m.Table)+", "+said(m.Column))
+			add(of, "dataset.unit.member", said(key.Member))
+		}
+	}
+	if t == nil {
+		return out
+	}
+	for _, part := range t.Parts() {
+		of := j.Of(part.Name())
+		if form := part.KeyForm(of); form != "" {
+			add(of, "the form of keys in dataset.unit", form)
+		}
+	}
+	return out
+}
+
+// said returns what a job says of something, in words where it says nothing.
+func said(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
