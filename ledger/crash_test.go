@@ -15,6 +15,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // start begins a task in a process of its own.
@@ -153,11 +154,9 @@ func TestKillAtNamedPoints(t *testing.T) {
 // Many runs, killed at random moments; after each batch the books are checked
 // against everything that was ever visible.
 func TestKillAtRandomMoments(t *testing.T) {
+	tier.Full(t, "TestKillAtNamedPoints and TestEveryStepFails")
 	onBoth(t, func(t *testing.T, at string) {
-		kills := 250 // on each database
-		if testing.Short() {
-			kills = 6
-		}
+		const kills = 250 // on each database
 		w := newWorld(t, at)
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)

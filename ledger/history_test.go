@@ -13,17 +13,15 @@ import (
 
 	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // Histories of runs, retries, kills, restored backups and changed data, by eight
 // processes at once; the checker looks at them from outside after every round.
 func TestHistories(t *testing.T) {
+	tier.Full(t, "TestKillAtNamedPoints and TestEveryStepFails")
 	onBoth(t, func(t *testing.T, at string) {
-		const processes = 8
-		rounds, actions := 6, 5
-		if testing.Short() {
-			rounds, actions = 2, 2
-		}
+		const processes, rounds, actions = 8, 6, 5
 		w := newWorld(t, at)
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)

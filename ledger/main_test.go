@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,10 +41,17 @@ func onServer(t testing.TB, statements ...string) {
 	}
 }
 
-// onBoth runs a test on both databases.
+// scenarios are the tests that run on PostgreSQL in the fast tier, too: a life, a limit that many want at once, and kills.
+var scenarios = []string{"TestLifeOfARelease", "TestConcurrentDebits", "TestKillAtNamedPoints"}
+
+// onBoth runs a test on both databases, and in the fast tier on PostgreSQL if it is one of the scenarios.
 func onBoth(t *testing.T, f func(t *testing.T, address string)) {
+	empty := postgrestest.New
+	if slices.Contains(scenarios, t.Name()) {
+		empty = postgrestest.Scenario
+	}
 	t.Run("sqlite", func(t *testing.T) { f(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db")) })
-	t.Run("postgres", func(t *testing.T) { f(t, postgrestest.New(t)) })
+	t.Run("postgres", func(t *testing.T) { f(t, empty(t)) })
 }
 
 // onOne runs a test on both databases, and with -short on SQLite alone: a test that is about

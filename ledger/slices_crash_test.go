@@ -11,6 +11,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
 	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // chargeMany charges slices 0 to n−1, each the same.
@@ -65,11 +66,9 @@ func chargedTimes(t testing.TB, at string, n int) int64 {
 
 // A charge of many slices that is cut off at any moment has charged all of them or none.
 func TestKillWhileCharging(t *testing.T) {
+	tier.Full(t, "TestEveryStepOfAChargeFails")
 	onBoth(t, func(t *testing.T, at string) {
 		kills, n := 10, 30_000
-		if testing.Short() {
-			kills, n = 2, 3000
-		}
 		opened(t, at)
 		w := task{Address: at, Slices: n}
 		start := time.Now()
@@ -109,9 +108,7 @@ func TestKillWhileCharging(t *testing.T) {
 
 // The server dies in the middle of a charge.
 func TestServerDiesWhileCharging(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server of its own, several times")
-	}
+	tier.Full(t, "TestEveryStepOfAChargeFails")
 	srv, err := postgrestest.Start()
 	if err != nil {
 		t.Skip(err)
@@ -164,11 +161,7 @@ func TestEveryStepOfAChargeFails(t *testing.T) {
 		if err := charge(fresh(), count); err != nil || count.steps < 20 {
 			t.Fatalf("%d steps, %v", count.steps, err)
 		}
-		stride := 1
-		if testing.Short() {
-			stride = 29
-		}
-		for step := 1; step <= count.steps; step += stride {
+		for step := 1; step <= count.steps; step++ {
 			for _, f := range []fault{{err: syscall.EIO}, {err: syscall.EIO, after: true}} {
 				f.n = step
 				at := fresh()

@@ -21,7 +21,8 @@ import (
 // of it, and the data change. At the end the limit is lowered to what is nearly
 // spent, and it holds.
 func TestKillWholeRuns(t *testing.T) {
-	kills := tier.Of(3, 110) // on each database
+	tier.Full(t, "TestKillAtEveryPoint of pipeline")
+	const kills = 110 // on each database
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
@@ -37,9 +38,6 @@ func TestKillWholeRuns(t *testing.T) {
 		versions, version := map[string]int{}, 0
 		plan, runs := 0, 0
 		moments := []string{killed, "done", where(0, false), where(1, false), where(1, true)}
-		if testing.Short() {
-			moments = moments[:2] // a few kills do not find every moment
-		}
 		unseen := func() bool { return slices.ContainsFunc(moments, func(how string) bool { return count[how] == 0 }) }
 		for ; (count[killed] < kills || unseen()) && runs < 10*kills+200; runs++ {
 			if r.IntN(2) == 0 || plan == 0 {

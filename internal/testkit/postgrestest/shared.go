@@ -17,12 +17,18 @@ var shared struct {
 }
 
 // Shared is the server of this package's tests; it is started by the first caller.
-// Without a server the test is skipped, or fails in CI. The fast tier starts none.
+// Without a server the test is skipped, or fails in CI. In the fast tier the server is for
+// what [Scenario] begins, and other tests are skipped.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("the fast tier starts no PostgreSQL")
+		t.Skip("left to the full tests; in the fast tier stay three scenarios on PostgreSQL")
 	}
+	return started(t)
+}
+
+func started(t testing.TB) *Server {
+	t.Helper()
 	shared.once.Do(func() { shared.server, shared.err = Start() })
 	if shared.err != nil {
 		if os.Getenv("CI") != "" {
@@ -36,7 +42,17 @@ func Shared(t testing.TB) *Server {
 // New is the address of an empty schema on the shared server.
 func New(t testing.TB) string {
 	t.Helper()
-	s := Shared(t)
+	return empty(t, Shared(t))
+}
+
+// Scenario is like [New], also in the fast tier.
+func Scenario(t testing.TB) string {
+	t.Helper()
+	return empty(t, started(t))
+}
+
+func empty(t testing.TB, s *Server) string {
+	t.Helper()
 	name := fmt.Sprintf("ledger%d", shared.n.Add(1))
 	if err := s.Exec("CREATE SCHEMA " + name); err != nil {
 		t.Fatal(err)
