@@ -29,8 +29,9 @@ func (r *Runner) chooseCaps(ctx context.Context, i int, picks *picker, src *nois
 		if err != nil {
 			return errKeysPlan
 		}
-		r.Plan, r.sides[table].job = next, next.Job.Of(table)
-		if err := r.sides[table].capAll(ctx, next, src.Child()); err != nil {
+		v := r.view(rel)
+		r.Plan, v.job = next, next.Job.Of(table)
+		if err := v.capAll(ctx, next, src.Child()); err != nil {
 			return err
 		}
 	}

@@ -31,10 +31,7 @@ func Computed(ctx context.Context, j *job.Job, t *table.Table, content *table.Co
 	if err != nil {
 		return err
 	}
-	return t.Scan(ctx, table.ScanOptions{Columns: in.sources, Content: content}, func(b table.Batch) error {
-		if err := in.read(b); err != nil {
-			return err
-		}
+	return newPass(t, content, in).run(ctx, func(b table.Batch) error {
 		for i, c := range in.wants {
 			visit(c, in.values[i], b.Rows)
 		}

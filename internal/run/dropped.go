@@ -29,7 +29,7 @@ func CapDrops(ctx context.Context, p *plan.Planned, t *table.Table, content *tab
 	}
 	o := &OpenedTable{Table: t, Content: content, rows: t, lookups: lookups, memory: Memory()}
 	if s := j.Dataset.Slice; s != nil {
-		if o.rows, err = newSlice(ctx, t, content, s); err != nil {
+		if err = o.slice(ctx, s); err != nil {
 			return nil, err
 		}
 	}
@@ -37,7 +37,7 @@ func CapDrops(ctx context.Context, p *plan.Planned, t *table.Table, content *tab
 	if null == units.RefuseNulls {
 		null = units.DropNulls // counted, and told
 	}
-	index, err := numberUnits(ctx, o.rows, content, j.Dataset.Key.Column, units.IndexSpec{Null: null, Memory: o.memory})
+	index, err := o.numberUnits(ctx, j.Dataset.Key.Column, null)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func CapDrops(ctx context.Context, p *plan.Planned, t *table.Table, content *tab
 	if err != nil {
 		return nil, err
 	}
-	r := &side{job: j, table: o, units: &unitRows{index: index, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}}}
-	defer r.units.close()
+	r := &tableView{job: j, table: o, index: index, population: index.Units(), numbers: map[string]*units.Index{}}
+	defer r.close()
 	known := map[string]CapDrop{}
 	var out []CapDrop
 	for _, rel := range soft.Releases() {
@@ -68,12 +68,12 @@ func CapDrops(ctx context.Context, p *plan.Planned, t *table.Table, content *tab
 }
 
 // capDrop counts for one condition and one grouping.
-func (r *side) capDrop(ctx context.Context, rel *plan.PlannedRelease, source *noise.Source) (CapDrop, error) {
+func (v *tableView) capDrop(ctx context.Context, rel *plan.PlannedRelease, source *noise.Source) (CapDrop, error) {
 	var out CapDrop
 	var numbers []int32
-	kept, err := r.capOf(ctx, rel, source, func(first int64, cells []int32) error {
+	kept, err := v.capOf(ctx, rel, source, func(first int64, cells []int32) error {
 		numbers = append(numbers[:0], cells...)
-		if err := r.units.index.Numbers(first, numbers); err != nil {
+		if err := v.index.Numbers(first, numbers); err != nil {
 			return err
 		}
 		for i, cell := range cells {

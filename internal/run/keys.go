@@ -47,33 +47,23 @@ var (
 func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.PlannedKeys, picks *picker, src *noise.Source) ([]string, error) {
 	at := slices.IndexFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Name == k.Job.Name })
 	rel := d.Releases[at]
-	of := r.side(rel)
-	s, picks := &sample{job: of.job}, picks.on(of)
-	column := s.want(k.Column)
-	one := &sink{cap: of.units.capped(rel)}
-	if rel.Job.Where.Said() {
-		one.masks = append(one.masks, s.condition(rel.Job.Where))
-	}
-	in, err := newReading(of.job, of.table.lookups, s.columns, s.conditions, false)
+	of := r.view(rel)
+	picks, one := picks.on(of), &sink{cap: of.capped(rel)}
+	in, err := of.group(rel, k.Column, one)
 	if err != nil {
 		return nil, err
 	}
 	scan := func(visit func(b block, v *table.Values, mask []byte) error) error {
-		o := table.ScanOptions{Columns: in.sources, Content: of.table.Content, Pick: picks.pick}
-		if picks.every {
-			o.Pick = nil
-		}
-		return of.source(rel).Scan(ctx, o, func(b table.Batch) error {
+		p := newPass(of.source(rel), of.table.Content, in)
+		p.picks = picks
+		return p.run(ctx, func(b table.Batch) error {
 			picks.weights(b.Block) // a key counts once, whatever its units stand for
-			if err := in.read(b); err != nil {
-				return err
-			}
-			out := block{rows: b.Rows, first: b.Block.First, picked: b.Picked, masks: in.masks}
-			return visit(out, &in.values[column], one.mask(out))
+			out := in.block(b)
+			return visit(out, &in.values[0], one.mask(out))
 		})
 	}
-	if of.units.caps() {
-		once, err := newPairs(of.units.index, of.units.numbers[capKey(rel)], src)
+	if of.caps() {
+		once, err := newPairs(of.index, of.numbers[capKey(rel)], src)
 		if err != nil {
 			return nil, err
 		}
@@ -198,36 +188,38 @@ func (p *pairs) add(b block, mask []byte) error {
 	return p.Add(b.first, p.cells)
 }
 
-// numberKeys numbers the values of the group column of a release, of all rows that count.
-func (of *side) numberKeys(ctx context.Context, rel *plan.PlannedRelease) (*units.Index, error) {
-	s := &sample{job: of.job}
-	column := s.want(rel.Job.Unlisted(&of.job.Dataset))
-	one := &sink{}
+// group reads a group column of a release and its condition, which goes to a sink.
+func (v *tableView) group(rel *plan.PlannedRelease, column string, to *sink) (*reading, error) {
+	s := &sample{job: v.job}
+	s.want(column)
 	if rel.Job.Where.Said() {
-		one.masks = append(one.masks, s.condition(rel.Job.Where))
+		to.masks = append(to.masks, s.condition(rel.Job.Where))
 	}
-	in, err := newReading(of.job, of.table.lookups, s.columns, s.conditions, false)
+	return newReading(v.job, v.table.lookups, s.columns, s.conditions, false)
+}
+
+// numberKeys numbers the values of the group column of a release, of all rows that count.
+func (v *tableView) numberKeys(ctx context.Context, rel *plan.PlannedRelease) (*units.Index, error) {
+	one := &sink{}
+	in, err := v.group(rel, rel.Job.Unlisted(&v.job.Dataset), one)
 	if err != nil {
 		return nil, err
 	}
-	index, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: of.table.memory})
+	index, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: v.table.memory})
 	if err != nil {
 		return nil, err
 	}
-	err = of.table.rows.Scan(ctx, table.ScanOptions{Columns: in.sources, Content: of.table.Content}, func(b table.Batch) error {
-		if err := in.read(b); err != nil {
-			return err
-		}
-		v := in.values[column]
-		if mask := one.mask(block{rows: b.Rows, masks: in.masks}); mask != nil {
+	err = newPass(v.table.rows, v.table.Content, in).run(ctx, func(b table.Batch) error {
+		key := in.values[0]
+		if mask := one.mask(in.block(b)); mask != nil {
 			for i := range mask {
-				if v.Valid != nil {
-					mask[i] &= v.Valid[i]
+				if key.Valid != nil {
+					mask[i] &= key.Valid[i]
 				}
 			}
-			v.Valid = mask
+			key.Valid = mask
 		}
-		return index.Add(v, b.Rows)
+		return index.Add(key, b.Rows)
 	})
 	if err == nil {
 		err = index.Finish()

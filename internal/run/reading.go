@@ -113,6 +113,11 @@ func (r *reading) read(b table.Batch) error {
 	return nil
 }
 
+// block is the block that was read last, with its masks and without values.
+func (r *reading) block(b table.Batch) block {
+	return block{rows: b.Rows, first: b.Block.First, picked: b.Picked, masks: r.masks}
+}
+
 // preparers make the values of wants ready for mechanisms. present says that some units
 // have no row that counts. Such a unit has no missing values.
 func (r *reading) preparers(present bool) []*Preparer {

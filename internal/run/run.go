@@ -30,12 +30,13 @@ type Runner struct {
 	Private   *diagnostics // nil unless asked for
 	set       *Mechanisms
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
-	sides     map[string]*side              // its tables, by name; "" for the only one
-	several   int64                         // the number of units of several tables
-	index     *tableNumbers                 // of the units of several tables
+	views     []*tableView                  // its tables
+	index     *tableNumbers                 // of the units of all tables, nil where nobody numbers them
 	begins    func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error)
-	part      *part // of the table, on a machine that adds up for another one; else nil
-	sums      *sums // what such machines have added up, else nil
+	// population is the number of units: of rows, where a row is one.
+	population int64
+	part       *part // of the table, on a machine that adds up for another one; else nil
+	sums       *sums // what such machines have added up, else nil
 
 	mu      sync.Mutex
 	Results map[string]sdk.Result
@@ -55,8 +56,8 @@ func New(p *plan.Planned, t *OpenedTable, set *Mechanisms, o Options) *Runner {
 		return samplers.Begin(d, rows)
 	}
 	r := &Runner{begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
-	if r.sides = map[string]*side{}; !p.Job.Dataset.Several() {
-		r.sides[""] = &side{job: p.Job, table: t}
+	for _, one := range t.Parts() {
+		r.views = append(r.views, &tableView{job: p.Job.Of(one.name), table: one})
 	}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
@@ -178,43 +179,22 @@ func (r *Runner) begin(ctx context.Context, d *plan.PlannedDraw) (*picker, error
 	if err != nil {
 		return nil, err
 	}
-	selector, err := r.begins(d.Design, r.population(), strata)
+	selector, err := r.begins(d.Design, r.population, strata)
 	if err != nil {
 		return nil, err
 	}
-	one := r.sides[""]
-	picks := newPicker(selector, strata, one == nil || len(d.Releases) > together || one.units.folds() || len(d.Keys) > 0 || slices.ContainsFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Bounds != "" }))
+	picks := newPicker(selector, strata, r.index != nil || len(d.Releases) > together || r.views[0].folds() || len(d.Keys) > 0 || slices.ContainsFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Bounds != "" }))
 	picks.recorder = r.Recorders[d.Name]
-	if err := picks.takeAll(d.Design, r.population()); err != nil {
+	if err := picks.takeAll(d.Design, r.population); err != nil || r.index == nil {
 		return picks, err
 	}
-	switch {
-	case one == nil:
-		return picks, picks.drawUnits(r.index.index, r.population())
-	case one.units.caps():
-		return picks, picks.drawUnits(one.units.index, r.population())
-	}
-	return picks, nil
-}
-
-// population is the number of units: of rows, where a row is one.
-func (r *Runner) population() int64 {
-	switch one := r.sides[""]; {
-	case one == nil:
-		return r.several
-	case one.units != nil:
-		return one.units.count()
-	}
-	return r.Table.rows.Rows()
+	return picks, picks.drawUnits(r.index.index, r.population)
 }
 
 // closeUnits gives up the files of units that did not fit in memory.
 func (r *Runner) closeUnits() {
-	for _, s := range r.sides {
-		s.units.close()
-		for _, f := range s.files {
-			f.Close()
-		}
+	for _, v := range r.views {
+		v.close()
 	}
 	if r.index != nil {
 		r.index.Close()
@@ -228,8 +208,8 @@ const lastWords = 2 * time.Second
 func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.PlannedRelease, picks *picker, src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	of := r.side(batch[0])
-	folded := of.units.folds() || batch[0].Job.CountsUnits()
+	of := r.view(batch[0])
+	folded := of.folds() || batch[0].Job.CountsUnits()
 	if picks = picks.on(of); batch[0].Job.CountsUnits() {
 		picks = picks.ofUnits()
 	}
@@ -242,7 +222,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 	done := make(chan error, len(batch))
 	var scanErr error
 	for i, rel := range batch {
-		sinks[i] = newSink(s, rel, of.units.capped(rel))
+		sinks[i] = newSink(s, rel, of.capped(rel))
 		own := src.Child()
 		// Before the scan begins: whether it is faster than a process depends on the
 		// number of rows (P19).
@@ -267,7 +247,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 	var sunk *sinkError
 	switch {
 	case scanErr == nil:
-		progress(max(r.population(), r.Table.Rows()))
+		progress(max(r.population, r.Table.Rows()))
 	case errors.As(scanErr, &sunk):
 		// Its mechanism knows why it takes no more rows, and is heard before all are ended.
 		defer time.AfterFunc(lastWords, func() { cancel(scanErr) }).Stop()

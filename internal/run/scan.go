@@ -163,13 +163,13 @@ func (itself) Numbers(first int64, dst []int32) error {
 	return nil
 }
 
-// on returns the draw as one of several tables sees it: the units that were drawn reach all tables (P23, P32).
-func (p *picker) on(s *side) *picker {
-	if s.index == nil || p.every {
+// on returns the draw as a table sees it: the units that were drawn reach all tables (P23, P32).
+func (p *picker) on(v *tableView) *picker {
+	if v.index == nil || p.every {
 		return p
 	}
-	one := &picker{index: s.index, units: p.units, drawn: p.drawn, unitWeights: p.unitWeights}
-	if s.units.folds() {
+	one := &picker{index: v.index, units: p.units, drawn: p.drawn, unitWeights: p.unitWeights}
+	if v.folds() {
 		one.index = itself{}
 	}
 	return one
@@ -289,9 +289,10 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 	if err != nil {
 		return err
 	}
-	columns, present := in.sources, -1
+	scan, present := newPass(s.source, s.content, in), -1
+	scan.picks, scan.progress = s.picker, s.progress
 	if s.present {
-		present = appended(&columns, presence)
+		present = scan.column(presence)
 	}
 	preparers := in.preparers(s.present)
 	for i, c := range s.columns {
@@ -300,15 +301,12 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 		}
 	}
 	count := int64(0)
-	visit := func(b table.Batch) error {
+	err = scan.run(ctx, func(b table.Batch) error {
 		if err := wait(); err != nil {
 			return err
 		}
 		count += int64(b.Rows)
-		if err := in.read(b); err != nil {
-			return err
-		}
-		out := block{rows: b.Rows, first: b.Block.First, picked: b.Picked, masks: in.masks}
+		out := in.block(b)
 		if present >= 0 {
 			out.present = positive(b.Columns[present], b.Rows) // before it is clipped, which may write to the columns
 		}
@@ -320,12 +318,7 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 			return &sinkError{err}
 		}
 		return nil
-	}
-	o := table.ScanOptions{Columns: columns, Content: s.content, Pick: s.picker.pick, Progress: s.progress}
-	if s.picker.every {
-		o.Pick = nil
-	}
-	err = s.source.Scan(ctx, o, visit)
+	})
 	if err == nil {
 		err = wait() // a sample may be empty
 	}

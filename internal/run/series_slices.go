@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows/units"
@@ -20,11 +19,16 @@ type Slices struct {
 
 // Slices finds the rows of some periods, and in which of them each unit counts.
 func (t *OpenedTable) Slices(ctx context.Context, p *plan.Planned, periods []string) (*Slices, error) {
-	views, err := t.periods(ctx, p.Job.Dataset.Slice.Column, periods)
+	found, err := t.sliced(ctx, p.Job.Dataset.Slice.Column, periods)
 	if err != nil {
 		return nil, err
 	}
-	s := &Slices{plan: p, views: views, counted: make([]*rowSet, len(views))}
+	s := &Slices{plan: p, counted: make([]*rowSet, len(found))}
+	for _, rows := range found {
+		one := *t
+		one.rows = rows
+		s.views = append(s.views, &one)
+	}
 	if p.Job.CapsPeriods() {
 		s.failed = s.capPeriods(ctx)
 	}
@@ -46,35 +50,6 @@ func (s *Slices) Reads(step int) (out []int) {
 	return out
 }
 
-// periods are views of a table, one for each of some periods. They are found in one scan of the column of the
-// slices, which is public.
-func (t *OpenedTable) periods(ctx context.Context, column string, periods []string) ([]*OpenedTable, error) {
-	sets := make([]*rowSet, len(periods))
-	for i := range sets {
-		sets[i] = newRowSet(t.Table.Rows())
-	}
-	p := NewPreparer(job.Column{Name: column, Type: job.Category, Domain: periods, Missing: job.Handling{Rule: job.Drop}, Outside: job.Handling{Rule: job.Drop}})
-	err := t.Table.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: t.Content}, func(b table.Batch) error {
-		values, err := p.Prepare(b.Columns[0], b.Rows)
-		if err != nil {
-			return err
-		}
-		for row, code := range values.Codes {
-			if code >= 0 {
-				sets[code].add(b.Block.First + int64(row))
-			}
-		}
-		return nil
-	})
-	out := make([]*OpenedTable, len(periods))
-	for i, set := range sets {
-		one := *t
-		one.rows = &sliced{whole: t.Table, set: set, rows: set.count()}
-		out[i] = &one
-	}
-	return out, err
-}
-
 // capPeriods finds the rows of each slice that count: those of units in their first periods, as many and as far apart as
 // the job says.
 //
@@ -85,16 +60,13 @@ func (t *OpenedTable) periods(ctx context.Context, column string, periods []stri
 // a unit counts: its rule is that of dataset.unit.missing. Proof: cap.proof.md. // P31
 func (s *Slices) capPeriods(ctx context.Context) error {
 	d, of := &s.plan.Job.Dataset, s.plan.Job.PeriodsOfUnit()
-	index, err := units.NewIndex(units.IndexSpec{Null: units.NullUnits(d.Key.Missing), Memory: s.views[0].memory})
+	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: s.views[0].memory})
 	if err != nil {
 		return err
 	}
 	defer index.Close()
 	for _, v := range s.views {
-		err := v.rows.Scan(ctx, table.ScanOptions{Columns: []string{d.Key.Column}, Content: v.Content}, func(b table.Batch) error {
-			return index.Add(b.Columns[0], b.Rows)
-		})
-		if err != nil {
+		if err := v.addKeys(ctx, index, d.Key.Column, units.NullUnits(d.Key.Missing)); err != nil {
 			return err
 		}
 	}
@@ -146,7 +118,7 @@ func (c *counted) counts(period int, of job.PeriodsOfUnit) bool {
 func (s *Slices) counting(period int) *OpenedTable {
 	one := *s.views[period]
 	if set := s.counted[period]; set != nil {
-		one.rows = &sliced{whole: one.rows, set: set, rows: set.count()}
+		one.rows = subset(one.rows, set)
 	}
 	return &one
 }

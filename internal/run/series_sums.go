@@ -81,22 +81,22 @@ func (s *identified) Scan(ctx context.Context, o table.ScanOptions, visit func(t
 		at[i] = appended(&columns, name)
 	}
 	asked, more := len(o.Columns), len(columns)-len(o.Columns)
-	if s.tried || o.Pick != nil || 2*more > len(at) {
-		return s.rowSource.Scan(ctx, o, visit)
+	sum := !s.tried && o.Pick == nil && 2*more <= len(at)
+	if next := visit; sum {
+		s.tried, o.Columns = true, columns
+		own := make([]table.Values, len(at))
+		visit = func(b table.Batch) error {
+			for i, c := range at {
+				own[i] = b.Columns[c]
+			}
+			if err := s.slice.add(table.Batch{Block: b.Block, Picked: b.Picked, Rows: b.Rows, Columns: own}); err != nil {
+				return err
+			}
+			b.Columns = b.Columns[:asked]
+			return next(b) // which may change the values
+		}
 	}
-	s.tried = true
-	own := make([]table.Values, len(at))
-	o.Columns = columns
-	err := s.rowSource.Scan(ctx, o, func(b table.Batch) error {
-		for i, c := range at {
-			own[i] = b.Columns[c]
-		}
-		if err := s.slice.add(table.Batch{Block: b.Block, Picked: b.Picked, Rows: b.Rows, Columns: own}); err != nil {
-			return err
-		}
-		b.Columns = b.Columns[:asked]
-		return visit(b) // which may change the values
-	})
-	s.seen = err == nil
+	err := s.rowSource.Scan(ctx, o, visit)
+	s.seen = s.seen || sum && err == nil
 	return err
 }

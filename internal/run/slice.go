@@ -57,24 +57,43 @@ type sliced struct {
 	rows  int64
 }
 
-// newSlice finds the rows of a slice. Its column is public, so it may be read before the
-// debit.
-func newSlice(ctx context.Context, t *table.Table, content *table.Content, s *job.Slice) (*sliced, error) {
-	set := newRowSet(t.Rows())
-	p := NewPreparer(job.Column{Name: s.Column, Type: job.Category, Domain: []string{s.Is}, Missing: job.Handling{Rule: job.Drop}, Outside: job.Handling{Rule: job.Drop}})
-	err := t.Scan(ctx, table.ScanOptions{Columns: []string{s.Column}, Content: content}, func(b table.Batch) error {
-		values, err := p.Prepare(b.Columns[0], b.Rows)
+// slice leaves of a table the rows of the slice that the job means.
+func (o *OpenedTable) slice(ctx context.Context, s *job.Slice) error {
+	found, err := o.sliced(ctx, s.Column, []string{s.Is})
+	o.rows = found[0]
+	return err
+}
+
+// sliced finds the rows of some slices, of the whole table. Their column is public, so it may be read before the debit.
+func (o *OpenedTable) sliced(ctx context.Context, column string, values []string) ([]*sliced, error) {
+	out, sets := make([]*sliced, len(values)), make([]*rowSet, len(values))
+	for i := range sets {
+		sets[i] = newRowSet(o.Table.Rows())
+	}
+	drop := job.Handling{Rule: job.Drop}
+	p := NewPreparer(job.Column{Name: column, Type: job.Category, Domain: values, Missing: drop, Outside: drop})
+	whole := OpenedTable{rows: o.Table, Content: o.Content}
+	err := whole.scan(ctx, []string{column}, func(b table.Batch) error {
+		ready, err := p.Prepare(b.Columns[0], b.Rows)
 		if err != nil {
 			return err
 		}
-		for row, code := range values.Codes {
-			if code == 0 {
-				set.add(b.Block.First + int64(row))
+		for row, code := range ready.Codes {
+			if code >= 0 {
+				sets[code].add(b.Block.First + int64(row))
 			}
 		}
 		return nil
 	})
-	return &sliced{whole: t, set: set, rows: set.count()}, err
+	for i, set := range sets {
+		out[i] = subset(o.Table, set)
+	}
+	return out, err
+}
+
+// subset leaves of a table the rows of a set, after the last one is added.
+func subset(whole rowSource, set *rowSet) *sliced {
+	return &sliced{whole: whole, set: set, rows: set.count()}
 }
 
 // sliceKinds are the kinds of slices by the kind of their column.

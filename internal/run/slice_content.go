@@ -22,7 +22,7 @@ import (
 // one value, and is empty where all columns together could agree by chance (see telling).
 func (o *OpenedTable) SliceContent(ctx context.Context, key table.Key, names []string) (whole table.Fingerprint, each map[string]table.Fingerprint, err error) {
 	sum := o.newSliceSum(key, names)
-	if err = o.rows.Scan(ctx, table.ScanOptions{Columns: sum.names, Content: o.Content}, sum.add); err != nil {
+	if err = o.scan(ctx, sum.names, sum.add); err != nil {
 		return whole, nil, err
 	}
 	return sum.done(o.Rows())

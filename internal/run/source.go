@@ -26,6 +26,7 @@ type OpenedTable struct {
 	rows    rowSource                       // the table, or the slice of it that the job means
 	lookups []*rows.Lookup                  // the public tables of the job
 	name    string                          // in the job, where it has several tables
+	shares  bool                            // its units with other tables
 	parts   []*OpenedTable                  // the tables of a job with several, which stand in place of table, content and rows
 	units   map[string][]int32              // for each framed draw the unit of every row
 	refused map[string]error                // for each of them what a row may not be, and is
@@ -224,7 +225,7 @@ func (o *OpenedTable) contents(ctx context.Context, p *plan.Planned, j *job.Job,
 		return SourceFailure(ctx, j, err)
 	}
 	if s := j.Dataset.Slice; s != nil {
-		if o.rows, err = newSlice(ctx, o.Table, o.Content, s); err != nil {
+		if err = o.slice(ctx, s); err != nil {
 			return SourceFailure(ctx, j, err)
 		}
 	}

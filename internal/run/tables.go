@@ -9,10 +9,8 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/say/failure"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // Several tables of one data set (P32). All that joins them is the unit: an index numbers the units of all tables at once,
@@ -31,7 +29,7 @@ func openTables(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTabl
 			o.Close()
 			return nil, err
 		}
-		one.name = name
+		one.name, one.shares = name, true
 		o.parts = append(o.parts, one)
 	}
 	if err := o.comparable(p.Job); err != nil {
@@ -127,54 +125,4 @@ func (o *OpenedTable) Ahead(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// settleTables numbers the units of all tables, joins the tables, and folds or caps each one that a release reads. It comes
-// after the debit: what it finds depends on values (P20).
-func (r *Runner) settleTables(ctx context.Context, src *noise.Source) error {
-	d := &r.Plan.Job.Dataset
-	var err error
-	if r.index, r.several, err = r.Table.numberTables(ctx, r.Plan.Job); err != nil {
-		return err
-	}
-	parts := r.index.parts
-	if d.Relation == privacy.ReplaceOne && r.several != d.Size {
-		return errSize
-	}
-	for _, t := range r.Table.parts {
-		view := r.Plan.Job.Of(t.name)
-		if view.Dataset.OneRow {
-			if repeated, err := repeats(parts[t.name], r.several); err != nil || repeated > 0 {
-				return cmp.Or(err, error(errUnit))
-			}
-		}
-		r.sides[t.name] = &side{job: view, table: t, index: parts[t.name], population: r.several}
-	}
-	for _, t := range r.Table.parts {
-		s := r.sides[t.name]
-		if s.table, err = r.join(ctx, s); err != nil {
-			return err
-		}
-	}
-	for _, t := range r.Table.parts {
-		s := r.sides[t.name]
-		switch {
-		case !r.read(t.name):
-			continue
-		case s.job.Dataset.Cap != nil:
-			err = s.cap(ctx, r.Plan, src)
-		default:
-			err = s.fold(ctx, r.Plan)
-		}
-		if err != nil {
-			return err
-		}
-		s.units.units = r.several
-	}
-	return nil
-}
-
-// read reports whether a release, or a draw, reads the rows of a table.
-func (r *Runner) read(name string) bool {
-	return name == r.Plan.Job.Dataset.Population || slices.ContainsFunc(r.Plan.Releases(), func(rel *plan.PlannedRelease) bool { return rel.Job.Table == name })
 }

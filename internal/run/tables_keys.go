@@ -63,7 +63,7 @@ func keyOf(v table.Values, rows int) table.Values {
 // tableNumbers are the numbers of the units of all tables, which each table has a part of.
 type tableNumbers struct {
 	index *units.Index
-	parts map[string]*units.Index
+	parts []*units.Index // of each table
 	files []*units.Index // beside index
 }
 
@@ -89,14 +89,16 @@ func (o *OpenedTable) numberTables(ctx context.Context, j *job.Job) (_ *tableNum
 		return nil, 0, err
 	}
 	n = all.index.Units()
-	if d := &j.Dataset; d.Population != "" {
-		if n, err = largest(all.parts[d.Population]); err != nil {
-			all.Close()
-			return nil, 0, err
+	for i, t := range o.Parts() {
+		if d := &j.Dataset; t.name == d.Population && len(all.parts) > 1 {
+			if n, err = largest(all.parts[i]); err != nil {
+				all.Close()
+				return nil, 0, err
+			}
 		}
 	}
-	for name, part := range all.parts {
-		all.parts[name] = part.Below(n)
+	for i, part := range all.parts {
+		all.parts[i] = part.Below(n)
 	}
 	return all, n, nil
 }
@@ -107,13 +109,13 @@ func (o *OpenedTable) number(ctx context.Context, j *job.Job, nulls func(job.Uni
 	if err != nil {
 		return nil, err
 	}
-	all := &tableNumbers{index: index, parts: map[string]*units.Index{}}
+	all := &tableNumbers{index: index, parts: make([]*units.Index, len(o.Parts()))}
 	defer func() {
 		if err != nil {
 			all.Close()
 		}
 	}()
-	for _, t := range o.parts {
+	for _, t := range o.Parts() {
 		if key := j.Of(t.name).Dataset.Key; key.Member == "" {
 			if err = t.addKeys(ctx, index, key.Column, nulls(key)); err != nil {
 				return nil, err
@@ -124,13 +126,13 @@ func (o *OpenedTable) number(ctx context.Context, j *job.Job, nulls func(job.Uni
 		return nil, err
 	}
 	at := int64(0)
-	for _, t := range o.parts {
+	for i, t := range o.Parts() {
 		if j.Of(t.name).Dataset.Key.Member == "" {
-			all.parts[t.name] = index.Part(at, t.Rows(), index.Units())
+			all.parts[i] = index.Part(at, t.Rows(), index.Units())
 			at += t.Rows()
 		}
 	}
-	for _, t := range o.parts {
+	for i, t := range o.Parts() {
 		key := j.Of(t.name).Dataset.Key
 		if key.Member == "" {
 			continue
@@ -140,15 +142,20 @@ func (o *OpenedTable) number(ctx context.Context, j *job.Job, nulls func(job.Uni
 			return nil, err
 		}
 		all.files = append(all.files, mapped)
-		all.parts[t.name] = mapped.Part(0, t.Rows(), index.Units())
+		all.parts[i] = mapped.Part(0, t.Rows(), index.Units())
 	}
 	return all, nil
 }
 
-// addKeys adds the rows of a table to an index of several.
+// addKeys adds the rows of a table to an index. What several tables share is compared as keyOf says, and what one table has as
+// it stands.
 func (o *OpenedTable) addKeys(ctx context.Context, index *units.Index, column string, nulls units.NullUnits) error {
-	return o.rows.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: o.Content}, func(b table.Batch) error {
-		return index.AddTable(nulls, keyOf(b.Columns[0], b.Rows), b.Rows)
+	return o.scan(ctx, []string{column}, func(b table.Batch) error {
+		key := b.Columns[0]
+		if o.shares {
+			key = keyOf(key, b.Rows)
+		}
+		return index.AddTable(nulls, key, b.Rows)
 	})
 }
 
@@ -180,7 +187,7 @@ func (o *OpenedTable) throughMembers(ctx context.Context, t *OpenedTable, key jo
 	for i := range unitOf {
 		unitOf[i] = nowhere
 	}
-	whose := all.parts[from.name]
+	whose := all.parts[at]
 	member, unit := make([]int32, someNumbers), make([]int32, someNumbers)
 	for first := int64(0); first < from.Rows(); first += someNumbers {
 		n := min(someNumbers, from.Rows()-first)
@@ -237,9 +244,9 @@ func KeysOf(ctx context.Context, p *plan.Planned) (map[string]map[string]int64, 
 	}
 	defer all.Close()
 	has := make([]*rowSet, len(o.parts))
-	for i, t := range o.parts {
+	for i := range o.parts {
 		has[i] = newRowSet(all.index.Units())
-		err := eachNumber(all.parts[t.name], func(unit int32) {
+		err := eachNumber(all.parts[i], func(unit int32) {
 			if unit >= 0 {
 				has[i].add(int64(unit))
 			}

@@ -14,55 +14,56 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// unitRows are the rows of a job whose units have several (P22): folded to one row each,
-// or capped.
-type unitRows struct {
-	views map[string]rowSource   // the folded units, by the condition on their rows
-	index *units.Index           // the unit of each row, where they are capped
-	sets  map[string]*units.Kept // the rows that count, by condition and groups
+// tableView is a table of a job as its releases see it. Its rows are units, or they are sorted by their units (P22): folded
+// to one row each, or capped.
+type tableView struct {
+	job   *job.Job
+	table *OpenedTable
+	index *units.Index // the unit of each row; nil where a row is one, and where rows are folded by the keys themselves
+	// population is how many units the index has.
+	population int64
+	units      map[string]rowSource   // rows with one unit each, by the condition on the rows that they are made of
+	sets       map[string]*units.Kept // the rows that count, by condition and groups
 	// numbers number the values of a group column that nobody lists, by the same.
-	numbers  map[string]*units.Index
-	measured map[string]rowSource // capped units with their numbers of rows, by the condition on their rows
-	units    int64
-	files    []io.Closer // what did not fit in memory
+	numbers map[string]*units.Index
+	files   []io.Closer // what does not fit in memory
 }
 
-// side is a table of a job as its releases see it. A job with one table has one side.
-type side struct {
-	job        *job.Job
-	table      *OpenedTable
-	units      *unitRows    // where a unit has several rows, else nil
-	index      *units.Index // the unit of each row, where there are several tables (P32); else nil
-	population int64        // the number of units, where there are several tables
-	files      []io.Closer  // what it took from other tables
-}
+// view returns the table that a release reads.
+func (r *Runner) view(rel *plan.PlannedRelease) *tableView { return r.called(rel.Job.Table) }
 
-// side returns the table that a release reads.
-func (r *Runner) side(rel *plan.PlannedRelease) *side { return r.sides[rel.Job.Table] }
+// called returns the table of a name.
+func (r *Runner) called(name string) *tableView {
+	return r.views[slices.IndexFunc(r.views, func(v *tableView) bool { return v.job.Dataset.Table == name })]
+}
 
 // close gives up the files of units that did not fit in memory.
-func (u *unitRows) close() {
-	if u != nil {
-		for _, f := range u.files {
-			f.Close()
-		}
+func (v *tableView) close() {
+	for _, f := range v.files {
+		f.Close()
 	}
 }
 
-func (u *unitRows) folds() bool  { return u != nil && u.views != nil }
-func (u *unitRows) caps() bool   { return u != nil && u.index != nil }
-func (u *unitRows) count() int64 { return u.units }
+func (v *tableView) caps() bool  { return v.index != nil && v.job.Dataset.Cap != nil }
+func (v *tableView) folds() bool { return v.units != nil && !v.caps() }
 
 // capped are the rows that count in a release, nil for all.
-func (u *unitRows) capped(rel *plan.PlannedRelease) *units.Kept {
-	if !u.caps() || rel.Job.CountsUnits() {
+func (v *tableView) capped(rel *plan.PlannedRelease) *units.Kept {
+	if rel.Job.CountsUnits() {
 		return nil
 	}
-	return u.sets[capKey(rel)]
+	return v.sets[capKey(rel)]
+}
+
+// source returns the rows that a release reads.
+func (v *tableView) source(rel *plan.PlannedRelease) rowSource {
+	if v.folds() || rel.Job.CountsUnits() {
+		return v.units[rel.Job.Where.Text]
+	}
+	return v.table.rows
 }
 
 // capKey tells apart the releases whose units are capped apart.
@@ -82,38 +83,76 @@ var errFrame = &samplers.Error{Code: samplers.FrameMismatch}
 // debit: who has a row is private.
 var errSize = failure.New(failure.ExitSource, "SAMPLE_SIZE_MISMATCH", "dataset.size is not the number of units in the table"+failure.SpentOnly)
 
-// settleUnits holds the table to what the job says of its units, and folds or caps them.
-// It comes after the debit: what it finds depends on values (P20).
-func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) error {
-	if r.Plan.Job.Dataset.Several() {
-		return r.settleTables(ctx, src)
+// settleUnits holds the tables to what the job says of their units: it numbers the units of all, joins the tables, and folds or
+// caps each one that a release reads. Rows that are units themselves stay as they are. It comes after the debit: what it
+// finds depends on values (P20).
+func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) (err error) {
+	d := &r.Plan.Job.Dataset
+	if r.population = r.Table.Rows(); len(d.Tables) > 0 || d.Cap != nil {
+		if err = r.number(ctx); err == nil {
+			err = r.counted()
+		}
 	}
-	d, s := &r.Plan.Job.Dataset, r.sides[""]
-	var err error
-	switch {
-	case d.Folds():
-		err = s.fold(ctx, r.Plan)
-	case d.Cap != nil:
-		err = s.cap(ctx, r.Plan, src)
-	default:
-		return s.checkUnit(ctx)
+	for _, v := range r.views {
+		if err == nil {
+			err = v.checkUnit(ctx)
+		}
 	}
-	if err == nil && r.part == nil && d.Relation == privacy.ReplaceOne && s.units.count() != d.Size {
-		err = errSize
+	for _, v := range r.views {
+		if err == nil {
+			v.table, err = r.join(ctx, v)
+		}
+	}
+	for _, v := range r.views {
+		switch {
+		case err != nil || !r.read(v):
+		case v.caps():
+			err = v.cap(ctx, r.Plan, src)
+		case v.index != nil:
+			err = v.fold(ctx, r.Plan)
+		case v.job.Dataset.Folds():
+			if err = v.fold(ctx, r.Plan); err == nil {
+				r.population = v.units[""].Rows()
+				err = r.counted()
+			}
+		}
 	}
 	return err
+}
+
+// number numbers the units of all tables at once.
+func (r *Runner) number(ctx context.Context) (err error) {
+	if r.index, r.population, err = r.Table.numberTables(ctx, r.Plan.Job); err != nil {
+		return err
+	}
+	for i, v := range r.views {
+		v.index, v.population = r.index.parts[i], r.population
+	}
+	return nil
+}
+
+// counted compares the number of units with what the job says of it. The parts of a table are not compared.
+func (r *Runner) counted() error {
+	if d := &r.Plan.Job.Dataset; r.part == nil && d.Relation == privacy.ReplaceOne && r.population != d.Size {
+		return errSize
+	}
+	return nil
+}
+
+// read reports whether a release, or a draw, reads the rows of a table.
+func (r *Runner) read(v *tableView) bool {
+	return !v.job.Dataset.MayVanish() || slices.ContainsFunc(r.Plan.Releases(), func(rel *plan.PlannedRelease) bool { return r.view(rel) == v })
 }
 
 // presence is the folded column that counts the rows of a unit that count.
 const presence = job.UnitRows
 
 // fold makes one row of the rows of each unit, for each condition apart.
-func (s *side) fold(ctx context.Context, p *plan.Planned) error {
-	d := &s.job.Dataset
+func (v *tableView) fold(ctx context.Context, p *plan.Planned) error {
+	d, f := &v.job.Dataset, &folding{}
 	var names []string
-	conditions := []job.Expression{{}} // the first one holds for all rows
 	for _, draw := range p.Draws {
-		if d.Table == d.Population {
+		if !d.MayVanish() {
 			for _, name := range draw.Design.Facts().UnitColumns {
 				appended(&names, name)
 			}
@@ -127,205 +166,95 @@ func (s *side) fold(ctx context.Context, p *plan.Planned) error {
 					appended(&names, name)
 				}
 			}
-			if e := rel.Job.Where; e.Said() && !slices.ContainsFunc(conditions, func(o job.Expression) bool { return o.Text == e.Text }) {
-				conditions = append(conditions, e)
-			}
+			f.view(rel.Job.Where)
 		}
 	}
-	wants := make([]job.Column, len(names))
-	for i, name := range names {
-		wants[i], _ = d.Column(name)
+	for _, name := range names {
+		c, _ := d.Column(name)
+		f.add(units.Fold{Column: name, By: v.foldBy(d.FoldOf(name))}, &c, &c)
 	}
-	in, err := newReading(s.job, s.table.lookups, wants, conditions[1:], false)
-	if err != nil {
-		return err
-	}
-	spec := units.FoldSpec{Null: s.nulls(), Units: s.population, Views: len(conditions), Memory: s.table.memory}
-	for _, c := range in.wants {
-		f := units.Fold{Column: c.Name, By: s.foldBy(d.FoldOf(c.Name)), Number: c.Type != job.Category, Domain: c.Domain}
-		if f.Number && c.Lower != nil { // a column without bounds has no sum
-			f.Lower, f.Upper = rational.Up(c.Lower), rational.Down(c.Upper)
-		}
-		spec.Columns = append(spec.Columns, f)
-	}
-	spec.Columns = append(spec.Columns, units.Fold{Column: presence, By: string(job.FoldCount), Number: true, Upper: 1 << 53})
-	folder, err := units.NewFolder(spec)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	keys, columns := s.keys(in.sources)
-	numbers := in.preparers(false)
-	ones := table.Values{Kind: table.Float}
-	err = s.table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: s.table.Content}, func(b table.Batch) error {
-		if err := in.read(b); err != nil {
-			return err
-		}
-		values, err := in.unfolded(numbers, b.Rows)
-		if err != nil {
-			return err
-		}
-		for len(ones.Float64) < b.Rows {
-			ones.Float64 = append(ones.Float64, 1)
-		}
-		row := ones
-		row.Float64 = row.Float64[:b.Rows]
-		unit, err := keys.of(b)
-		if err != nil {
-			return err
-		}
-		return folder.Add(unit, append(values, row), append([][]byte{nil}, in.masks...), b.Rows)
-	})
-	if err != nil {
-		return err
-	}
-	done, err := folder.Finish()
-	if err != nil {
-		return err
-	}
-	s.units = &unitRows{views: map[string]rowSource{}, units: done.Units(), files: []io.Closer{done}}
-	for i, e := range conditions {
-		s.units.views[e.Text] = done.View(i)
-	}
-	return nil
+	return v.foldRows(ctx, f)
 }
 
-// unfolded are the values of a block as a fold takes them: numbers, and codes.
-func (r *reading) unfolded(numbers []*Preparer, n int) ([]table.Values, error) {
-	out := make([]table.Values, len(r.wants))
-	for i, c := range r.wants {
-		v := r.values[i]
-		switch {
-		case c.Type != job.Category:
-			x, err := numbers[i].AsFloats(v, n)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = table.Values{Kind: table.Float, Float64: x, Valid: v.Valid}
-		case r.from[i] >= 0 && r.codes[r.from[i]] != nil:
-			out[i] = v
-		default:
-			ready, err := numbers[i].Prepare(v, n)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = table.Values{Kind: table.String, Codes: ready.Codes, Dict: c.Domain}
-		}
-	}
-	return out, nil
-}
-
-// cap chooses the rows of each unit that count, for each condition and grouping apart.
-func (s *side) cap(ctx context.Context, p *plan.Planned, src *noise.Source) error {
-	d := &s.job.Dataset
-	index, err := s.index, error(nil)
-	if index == nil {
-		index, err = numberUnits(ctx, s.table.rows, s.table.Content, d.Key.Column, units.IndexSpec{Null: units.NullUnits(d.Key.Missing), Memory: s.table.memory})
-	}
-	if err != nil {
-		return err
-	}
-	s.units = &unitRows{index: index, files: []io.Closer{index}, measured: map[string]rowSource{}, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
-	for _, rel := range p.Releases() {
-		if rel.Job.Table == d.Table && rel.Job.CountsUnits() {
-			if err := s.countRows(ctx, rel); err != nil {
-				return err
-			}
-		}
-	}
-	if d.Cap.Choice != nil { // the cap is not known yet
-		return nil
-	}
-	return s.capAll(ctx, p, src)
-}
-
-// capAll chooses the rows that count for all releases.
-func (s *side) capAll(ctx context.Context, p *plan.Planned, src *noise.Source) (err error) {
-	for _, rel := range p.Releases() {
-		if rel.Job.Table != s.job.Dataset.Table || rel.Job.CountsUnits() {
-			continue
-		}
-		if key := capKey(rel); s.units.sets[key] == nil {
-			if s.units.sets[key], err = s.capOf(ctx, rel, src, nil); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// countRows makes one row of each unit: how many of its rows pass the condition of the release.
+// countRows makes one row of each unit, in the place of a cap: how many of its rows pass the condition of a release.
 //
 // # Contract
 //
 // The row of a unit depends on that unit's rows alone, and a unit has one row. Under replace-one the
 // number of units is that of the table; those without a row that passes, or without a row in one of several tables, are left
 // out, so a unit may vanish behind a condition. Proof: measure.proof.md.
-func (s *side) countRows(ctx context.Context, rel *plan.PlannedRelease) error { // P22
-	where := rel.Job.Where
-	var conditions []job.Expression
-	if where.Said() {
-		conditions = append(conditions, where)
-	}
-	in, err := newReading(s.job, s.table.lookups, nil, conditions, false)
-	if err != nil {
-		return err
-	}
-	folder, err := units.NewFolder(units.FoldSpec{Null: s.nulls(), Units: s.population, Views: 1 + len(conditions), Memory: s.table.memory,
-		Columns: []units.Fold{{Column: job.UnitRows, By: string(job.FoldCount), Number: true, Upper: 1 << 53}}})
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	keys, columns := s.keys(in.sources)
-	ones := table.Values{Kind: table.Float}
-	err = s.table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: s.table.Content}, func(b table.Batch) error {
-		if err := in.read(b); err != nil {
-			return err
+func (v *tableView) countRows(ctx context.Context, p *plan.Planned) error { // P22
+	f, some := &folding{}, false
+	for _, rel := range p.Releases() {
+		if rel.Job.Table == v.job.Dataset.Table && rel.Job.CountsUnits() {
+			f.view(rel.Job.Where)
+			some = true
 		}
-		for len(ones.Float64) < b.Rows {
-			ones.Float64 = append(ones.Float64, 1)
-		}
-		row := ones
-		row.Float64 = row.Float64[:b.Rows]
-		unit, err := keys.of(b)
-		if err != nil {
-			return err
-		}
-		return folder.Add(unit, []table.Values{row}, append([][]byte{nil}, in.masks...), b.Rows)
-	})
+	}
+	if !some {
+		return nil
+	}
+	return v.foldRows(ctx, f)
+}
+
+// foldRows folds the rows of the table, and counts them.
+func (v *tableView) foldRows(ctx context.Context, f *folding) error {
+	f.add(units.Fold{Column: presence, By: string(job.FoldCount)}, nil, nil)
+	done, err := v.folded(ctx, v.table.rows, f)
 	if err != nil {
 		return err
 	}
-	done, err := folder.Finish()
-	if err != nil {
+	v.files, v.units = append(v.files, done), map[string]rowSource{"": done.View(0)}
+	for i, e := range f.conditions {
+		v.units[e.Text] = done.View(i + 1)
+	}
+	return nil
+}
+
+// cap chooses the rows of each unit that count, for each condition and grouping apart.
+func (v *tableView) cap(ctx context.Context, p *plan.Planned, src *noise.Source) error {
+	v.sets, v.numbers = map[string]*units.Kept{}, map[string]*units.Index{}
+	if err := v.countRows(ctx, p); err != nil || v.job.Dataset.Cap.Choice != nil { // the cap is not known yet
 		return err
 	}
-	s.units.files = append(s.units.files, done)
-	s.units.measured[where.Text] = done.View(len(conditions)) // view 0 has all rows
+	return v.capAll(ctx, p, src)
+}
+
+// capAll chooses the rows that count for all releases.
+func (v *tableView) capAll(ctx context.Context, p *plan.Planned, src *noise.Source) (err error) {
+	for _, rel := range p.Releases() {
+		if rel.Job.Table != v.job.Dataset.Table || rel.Job.CountsUnits() {
+			continue
+		}
+		if key := capKey(rel); v.sets[key] == nil {
+			if v.sets[key], err = v.capOf(ctx, rel, src, nil); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
 // capOf chooses the rows for one condition and one grouping. A look sees the cells of all rows.
-func (s *side) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, look func(first int64, cells []int32) error) (*units.Kept, error) {
-	d := &s.job.Dataset
-	from := &sample{job: s.job}
+func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, look func(first int64, cells []int32) error) (*units.Kept, error) {
+	d := &v.job.Dataset
+	from := &sample{job: v.job}
 	known := rel.Job
 	if unlisted := rel.Job.Unlisted(d); unlisted != "" {
 		known.By = slices.DeleteFunc(slices.Clone(known.By), func(name string) bool { return name == unlisted })
-		index, err := s.numberKeys(ctx, rel)
+		index, err := v.numberKeys(ctx, rel)
 		if err != nil {
 			return nil, err
 		}
-		s.units.numbers[capKey(rel)], s.units.files = index, append(s.units.files, index)
+		v.numbers[capKey(rel)], v.files = index, append(v.files, index)
 	}
-	cells := plan.NewCells(s.job, &known, nil)
-	numbers, coder := s.units.numbers[capKey(rel)], newCelled(cells, from)
+	cells := plan.NewCells(v.job, &known, nil)
+	numbers, coder := v.numbers[capKey(rel)], newCelled(cells, from)
 	one := &sink{cells: coder}
 	if rel.Job.Where.Said() {
 		one.masks = append(one.masks, from.condition(rel.Job.Where))
 	}
-	in, err := newReading(s.job, s.table.lookups, from.columns, from.conditions, false)
+	in, err := newReading(v.job, v.table.lookups, from.columns, from.conditions, false)
 	if err != nil {
 		return nil, err
 	}
@@ -333,18 +262,14 @@ func (s *side) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.S
 	if len(rel.Job.By) == 0 {
 		groups = 1
 	}
-	capper, err := units.NewCapper(s.units.index, int(groups), int(d.Cap.Rows), src)
+	capper, err := units.NewCapper(v.index, int(groups), int(d.Cap.Rows), src)
 	if err != nil {
 		return nil, err
 	}
 	defer capper.Close()
 	preparers := in.preparers(false)
-	columns := in.sources
-	err = s.table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: s.table.Content}, func(b table.Batch) error {
-		if err := in.read(b); err != nil {
-			return err
-		}
-		out := block{rows: b.Rows, masks: in.masks}
+	err = newPass(v.table.rows, v.table.Content, in).run(ctx, func(b table.Batch) error {
+		out := in.block(b)
 		if out.ready, err = in.prepare(preparers, b.Rows); err != nil {
 			return err
 		}
@@ -367,17 +292,6 @@ func (s *side) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.S
 	return capper.Finish()
 }
 
-// source returns the rows that a release reads.
-func (s *side) source(rel *plan.PlannedRelease) rowSource {
-	if rel.Job.CountsUnits() {
-		return s.units.measured[rel.Job.Where.Text]
-	}
-	if !s.units.folds() {
-		return s.table.rows
-	}
-	return s.units.views[rel.Job.Where.Text]
-}
-
 // batches are some of the releases by the scan that feeds them: not too many, and all of
 // the same rows.
 func (r *Runner) batches(releases []*plan.PlannedRelease, some func(*plan.PlannedRelease) bool) [][]*plan.PlannedRelease {
@@ -387,7 +301,7 @@ func (r *Runner) batches(releases []*plan.PlannedRelease, some func(*plan.Planne
 			continue
 		}
 		at := slices.IndexFunc(out, func(b []*plan.PlannedRelease) bool {
-			return len(b) < together && r.side(b[0]).source(b[0]) == r.side(rel).source(rel)
+			return len(b) < together && r.view(b[0]).source(b[0]) == r.view(rel).source(rel)
 		})
 		if at < 0 {
 			at = len(out)
@@ -401,16 +315,17 @@ func (r *Runner) batches(releases []*plan.PlannedRelease, some func(*plan.Planne
 // strata are the units of the public frame of a draw in which the rows lie, nil where it
 // has none.
 func (r *Runner) strata(ctx context.Context, d *plan.PlannedDraw) ([]int32, error) {
-	first := r.sides[r.Plan.Job.Dataset.Population]
-	if first == nil {
+	at := slices.IndexFunc(r.views, func(v *tableView) bool { return !v.job.Dataset.MayVanish() })
+	if at < 0 {
 		return nil, nil // no table has every unit, so no design has a frame
 	}
+	first := r.views[at]
 	from, content := first.table.rows, first.table.Content
 	switch {
-	case first.units.folds():
-		from, content = first.units.views[""], nil
+	case first.folds():
+		from, content = first.units[""], nil
 	case r.part == nil:
-		return r.Table.units[d.Name], r.Table.refused[d.Name]
+		return first.table.units[d.Name], first.table.refused[d.Name]
 	}
 	units, refused, err := findUnits(ctx, first.job, d, from, content)
 	if err == nil && r.part == nil && matches(r.Plan.Job, d, samplers.CountUnits(units)) != nil { // of parts the host compares the sums

@@ -29,7 +29,7 @@ func findUnits(ctx context.Context, j *job.Job, d *plan.PlannedDraw, from rowSou
 		strata, _ := j.Dataset.Column(columns[0])
 		finder.Missing, finder.Outside = ruled(strata.Missing, frame), ruled(strata.Outside, frame)
 	}
-	err = from.Scan(ctx, table.ScanOptions{Columns: columns, Content: content}, func(b table.Batch) error {
+	err = (&pass{source: from, content: content, columns: columns}).run(ctx, func(b table.Batch) error {
 		for row := range b.Rows {
 			units = append(units, finder.Find(b.Columns, row))
 		}
@@ -154,7 +154,7 @@ func (o *OpenedTable) UnitFacts(ctx context.Context, column string) (UnitFacts, 
 	if o.rows == nil {
 		o.rows = o.Table
 	}
-	index, err := numberUnits(ctx, o.rows, o.Content, column, units.IndexSpec{Null: units.DropNulls, Memory: o.memory})
+	index, err := o.numberUnits(ctx, column, units.DropNulls)
 	if err != nil {
 		return UnitFacts{}, err
 	}
@@ -163,15 +163,12 @@ func (o *OpenedTable) UnitFacts(ctx context.Context, column string) (UnitFacts, 
 }
 
 // numberUnits numbers the units of all rows.
-func numberUnits(ctx context.Context, from rowSource, content *table.Content, column string, spec units.IndexSpec) (*units.Index, error) {
-	index, err := units.NewIndex(spec)
+func (o *OpenedTable) numberUnits(ctx context.Context, column string, nulls units.NullUnits) (*units.Index, error) {
+	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
 	if err != nil {
 		return nil, err
 	}
-	err = from.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: content}, func(b table.Batch) error {
-		return index.Add(b.Columns[0], b.Rows)
-	})
-	if err == nil {
+	if err = o.addKeys(ctx, index, column, nulls); err == nil {
 		err = index.Finish()
 	}
 	if err != nil {
@@ -180,15 +177,20 @@ func numberUnits(ctx context.Context, from rowSource, content *table.Content, co
 	return index, err
 }
 
-// checkUnit holds the table to what the job says of its units. It comes after the debit:
-// whether it fails depends on values (P20).
-func (s *side) checkUnit(ctx context.Context) error {
-	column := s.job.Dataset.Key.Column
-	if column == "" {
-		return nil
+// checkUnit holds the table to what the job says of its units: each has one row. It comes after the debit: whether it fails
+// depends on values (P20).
+func (v *tableView) checkUnit(ctx context.Context) error {
+	var repeated int64
+	var err error
+	switch d := &v.job.Dataset; {
+	case v.index != nil && d.OneRow:
+		repeated, err = repeats(v.index, v.population)
+	case v.index == nil && d.Key.Column != "" && !d.Folds():
+		var f UnitFacts
+		f, err = v.table.UnitFacts(ctx, d.Key.Column)
+		repeated = f.Missing + f.Repeated
 	}
-	f, err := s.table.UnitFacts(ctx, column)
-	if err == nil && f.Broken() {
+	if err == nil && repeated > 0 {
 		err = errUnit
 	}
 	return err

@@ -57,7 +57,7 @@ func (r *Runner) settleWave(ctx context.Context) error { // P34
 		if !own {
 			return errAllotment
 		}
-		err := t.rows.Scan(ctx, table.ScanOptions{Columns: []string{key}, Content: t.Content}, func(b table.Batch) error {
+		err := t.scan(ctx, []string{key}, func(b table.Batch) error {
 			keys := keyOf(b.Columns[0], b.Rows)
 			for row := range b.Rows {
 				in := b.Columns[0].Null(row)
@@ -78,7 +78,7 @@ func (r *Runner) settleWave(ctx context.Context) error { // P34
 		if err != nil {
 			return err
 		}
-		t.rows = &sliced{whole: t.rows, set: set, rows: set.count()}
+		t.rows = subset(t.rows, set)
 	}
 	return nil
 }

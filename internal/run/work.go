@@ -147,7 +147,7 @@ func (w *Worker) Scatter(ctx context.Context, order []byte, i int) (pieces [][]b
 		if err != nil {
 			return nil, err
 		}
-		err = from.Scan(ctx, table.ScanOptions{Columns: e.columns, Content: content}, func(b table.Batch) error {
+		err = (&pass{source: from, content: content, columns: e.columns}).run(ctx, func(b table.Batch) error {
 			s.add(b)
 			return nil
 		})
@@ -261,7 +261,7 @@ func (e *errand) add(ctx context.Context, t *OpenedTable, i int, at samplers.Par
 	} else {
 		err = r.drawAll(ctx, choices)
 	}
-	r.part.tally.Units = r.population()
+	r.part.tally.Units = r.population
 	return &r.part.tally, err
 }
 

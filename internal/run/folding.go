@@ -1,0 +1,160 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/rows/units"
+	"github.com/dprelease/dprelease/privacy/rational"
+)
+
+// folding says how the rows of each unit become one. View 0 has all rows, and each of the others those that pass a condition.
+type folding struct {
+	conditions []job.Expression // of the views from 1 on
+	wants      []job.Column     // what is folded
+	folds      []units.Fold
+	of         []int // of each fold the place in wants, -1 where it counts rows
+}
+
+// view returns the view of the rows that pass a condition.
+func (f *folding) view(e job.Expression) int {
+	if !e.Said() {
+		return 0
+	}
+	at := slices.IndexFunc(f.conditions, func(o job.Expression) bool { return o.Text == e.Text })
+	if at < 0 {
+		at = len(f.conditions)
+		f.conditions = append(f.conditions, e)
+	}
+	return at + 1
+}
+
+// add folds a column, nil for the rows themselves, to one that has bounds of its own.
+func (f *folding) add(fold units.Fold, of, to *job.Column) {
+	at := -1
+	if fold.Number, fold.Upper = true, mostWhole; of != nil {
+		if at = slices.IndexFunc(f.wants, func(o job.Column) bool { return o.Name == of.Name }); at < 0 {
+			at = len(f.wants)
+			f.wants = append(f.wants, *of)
+		}
+		fold.Number, fold.Domain, fold.Upper = of.Type != job.Category, of.Domain, 0
+		if fold.Number && to.Lower != nil { // a column without bounds has no sum
+			fold.Lower, fold.Upper = rational.Up(to.Lower), rational.Down(to.Upper)
+		}
+	}
+	f.folds, f.of = append(f.folds, fold), append(f.of, at)
+}
+
+// folded folds some rows of the table.
+//
+// # Contract
+//
+// The folded row of a unit is a function of the rows of that unit. Proof: tables.proof.md.
+func (v *tableView) folded(ctx context.Context, from rowSource, f *folding) (*units.FoldedUnits, error) { // P22, P32
+	in, err := newReading(v.job, v.table.lookups, f.wants, f.conditions, false)
+	if err != nil {
+		return nil, err
+	}
+	spec := units.FoldSpec{Null: units.NullUnits(v.job.Dataset.Key.Missing), Units: v.population, Columns: f.folds,
+		Views: 1 + len(f.conditions), Memory: v.table.memory}
+	scan, keys := newPass(from, v.table.Content, in), &unitKeys{tableView: v}
+	if v.index == nil {
+		keys.column = scan.column(v.job.Dataset.Key.Column)
+	} else {
+		spec.Null = units.DropNulls // the index has applied the rule of the job
+	}
+	folder, err := units.NewFolder(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	preparers, ones := in.preparers(false), []float64(nil)
+	err = scan.run(ctx, func(b table.Batch) error {
+		values, err := in.unfolded(preparers, b.Rows)
+		if err != nil {
+			return err
+		}
+		for len(ones) < b.Rows {
+			ones = append(ones, 1)
+		}
+		columns := make([]table.Values, len(f.folds))
+		for i, at := range f.of {
+			if columns[i] = (table.Values{Kind: table.Float, Float64: ones[:b.Rows]}); at >= 0 {
+				columns[i] = values[at]
+			}
+		}
+		unit, err := keys.of(b)
+		if err != nil {
+			return err
+		}
+		return folder.Add(unit, columns, append([][]byte{nil}, in.masks...), b.Rows)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return folder.Finish()
+}
+
+// unfolded are the values of a block as a fold takes them: numbers, and codes.
+func (r *reading) unfolded(numbers []*Preparer, n int) ([]table.Values, error) {
+	out := make([]table.Values, len(r.wants))
+	for i, c := range r.wants {
+		v := r.values[i]
+		switch {
+		case c.Type != job.Category:
+			x, err := numbers[i].AsFloats(v, n)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = table.Values{Kind: table.Float, Float64: x, Valid: v.Valid}
+		case r.from[i] >= 0 && r.codes[r.from[i]] != nil:
+			out[i] = v
+		default:
+			ready, err := numbers[i].Prepare(v, n)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = table.Values{Kind: table.String, Codes: ready.Codes, Dict: c.Domain}
+		}
+	}
+	return out, nil
+}
+
+// foldBy returns how values become one. Where a unit has one row, its category is the last one, which needs no counts.
+func (v *tableView) foldBy(by job.FoldBy) string {
+	if v.job.Dataset.OneRow && by == job.FoldMode {
+		by = job.FoldMax
+	}
+	return string(by)
+}
+
+// unitKeys reads the units of a table for a fold: the column of the job, or the numbers of an index.
+type unitKeys struct {
+	*tableView
+	column  int // of the batch, where there is no index
+	numbers []int32
+}
+
+// of returns the units of a block.
+func (k *unitKeys) of(b table.Batch) (table.Values, error) {
+	if k.index == nil {
+		return b.Columns[k.column], nil
+	}
+	if cap(k.numbers) < b.Rows {
+		k.numbers = make([]int32, b.Rows)
+	}
+	numbers := k.numbers[:b.Rows]
+	if err := k.index.Numbers(b.Block.First, numbers); err != nil {
+		return table.Values{}, err
+	}
+	v := table.Values{Kind: table.Int, Int64: make([]int64, b.Rows), Valid: make([]byte, (b.Rows+7)/8)}
+	for i, n := range numbers {
+		if n >= 0 {
+			v.Int64[i] = int64(n)
+			v.Valid[i>>3] |= 1 << (i & 7)
+		}
+	}
+	return v, nil
+}
