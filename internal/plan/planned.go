@@ -155,10 +155,13 @@ func (p *Planned) Columns() []string {
 	return p.Job.Dataset.Sources(names...)
 }
 
-// Tables lists the tables that a run of a job with several reads, that of the population first: those of its releases, and
-// those from which they take columns. Without a population the units of all tables count.
+// Tables lists the tables that a run reads, that of the population first: those of its releases, and those from which they
+// take columns. Without a population the units of all tables count. The only table of a job has no name.
 func (p *Planned) Tables() []string {
 	d, names := &p.Job.Dataset, []string{}
+	if len(d.Tables) == 0 {
+		return []string{d.Table}
+	}
 	reads := func(name string) bool {
 		return d.Population == "" || slices.ContainsFunc(p.Releases(), func(r *PlannedRelease) bool {
 			return r.Job.Table == name || slices.ContainsFunc(p.Partners(r.Job.Table), func(c job.Column) bool { return c.Joined.Table == name })

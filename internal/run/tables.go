@@ -48,6 +48,9 @@ func (o *OpenedTable) comparable(j *job.Job) error {
 		key := view.Dataset.Key.Column
 		c, _ := t.column(key)
 		at := "dataset.tables." + t.name
+		if !t.shares {
+			continue // its units are in no other table
+		}
 		if m := view.Dataset.Key.Members; view.Dataset.Key.Member != "" {
 			if err := o.sameMembers(j, c, m, at); err != nil {
 				return err

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows/units"
 )
 
@@ -63,7 +61,8 @@ func keyOf(v table.Values, rows int) table.Values {
 // tableNumbers are the numbers of the units of all tables, which each table has a part of.
 type tableNumbers struct {
 	index *units.Index
-	parts []*units.Index // of each table
+	whole []*units.Index // of each table
+	parts []*units.Index // of each table, with the units of the population alone
 	files []*units.Index // beside index
 }
 
@@ -84,43 +83,46 @@ func (t *tableNumbers) Close() error {
 // that no other row of any table has (missing: own). A row that names a member has the number of the member's one row, or
 // none. Where a table defines the population, a row of another unit has no number in any table. Proof: tables.proof.md.
 func (o *OpenedTable) numberTables(ctx context.Context, j *job.Job) (_ *tableNumbers, n int64, err error) { // P32
-	all, err := o.number(ctx, j, func(u job.Unit) units.NullUnits { return units.NullUnits(u.Missing) })
+	all, err := o.number(ctx, j)
 	if err != nil {
 		return nil, 0, err
 	}
 	n = all.index.Units()
 	for i, t := range o.Parts() {
-		if d := &j.Dataset; t.name == d.Population && len(all.parts) > 1 {
-			if n, err = largest(all.parts[i]); err != nil {
+		if d := &j.Dataset; t.name == d.Population && len(all.whole) > 1 {
+			if n, err = largest(all.whole[i]); err != nil {
 				all.Close()
 				return nil, 0, err
 			}
 		}
 	}
-	for i, part := range all.parts {
-		all.parts[i] = part.Below(n)
+	for _, whole := range all.whole {
+		all.parts = append(all.parts, whole.Below(n))
 	}
 	return all, n, nil
 }
 
-// number numbers the units of all tables, with a rule for the rows of each that name none.
-func (o *OpenedTable) number(ctx context.Context, j *job.Job, nulls func(job.Unit) units.NullUnits) (_ *tableNumbers, err error) {
+// number numbers the units of all tables, of the population or not.
+func (o *OpenedTable) number(ctx context.Context, j *job.Job) (_ *tableNumbers, err error) {
 	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
 	if err != nil {
 		return nil, err
 	}
-	all := &tableNumbers{index: index, parts: make([]*units.Index, len(o.Parts()))}
+	all, nulls := &tableNumbers{index: index, whole: make([]*units.Index, len(o.Parts()))}, make([]int64, len(o.Parts()))
 	defer func() {
 		if err != nil {
 			all.Close()
 		}
 	}()
-	for _, t := range o.Parts() {
-		if key := j.Of(t.name).Dataset.Key; key.Member == "" {
-			if err = t.addKeys(ctx, index, key.Column, nulls(key)); err != nil {
-				return nil, err
-			}
+	for i, t := range o.Parts() {
+		key, before := j.Of(t.name).Dataset.Key, index.NullRows()
+		if key.Member != "" {
+			continue
 		}
+		if err = t.addKeys(ctx, index, key.Column, units.NullUnits(key.Missing)); err != nil {
+			return nil, err
+		}
+		nulls[i] = index.NullRows() - before
 	}
 	if err = index.Finish(); err != nil {
 		return nil, err
@@ -128,7 +130,7 @@ func (o *OpenedTable) number(ctx context.Context, j *job.Job, nulls func(job.Uni
 	at := int64(0)
 	for i, t := range o.Parts() {
 		if j.Of(t.name).Dataset.Key.Member == "" {
-			all.parts[i] = index.Part(at, t.Rows(), index.Units())
+			all.whole[i] = index.Part(at, t.Rows(), nulls[i])
 			at += t.Rows()
 		}
 	}
@@ -137,12 +139,12 @@ func (o *OpenedTable) number(ctx context.Context, j *job.Job, nulls func(job.Uni
 		if key.Member == "" {
 			continue
 		}
-		mapped, err := o.throughMembers(ctx, t, key, all, nulls(key))
+		mapped, err := o.throughMembers(ctx, t, key, all)
 		if err != nil {
 			return nil, err
 		}
 		all.files = append(all.files, mapped)
-		all.parts[i] = mapped.Part(0, t.Rows(), index.Units())
+		all.whole[i] = mapped.Part(0, t.Rows(), 0)
 	}
 	return all, nil
 }
@@ -165,7 +167,7 @@ func (o *OpenedTable) addKeys(ctx context.Context, index *units.Index, column st
 //
 // A member stands in one row of its table, or there is an error. A row that names no member of that table has no number.
 // Proof: tables.proof.md.
-func (o *OpenedTable) throughMembers(ctx context.Context, t *OpenedTable, key job.Unit, all *tableNumbers, nulls units.NullUnits) (*units.Index, error) { // P32
+func (o *OpenedTable) throughMembers(ctx context.Context, t *OpenedTable, key job.Unit, all *tableNumbers) (*units.Index, error) { // P32
 	at := slices.IndexFunc(o.parts, func(p *OpenedTable) bool { return p.name == key.Members.Table })
 	from := o.parts[at]
 	names, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
@@ -187,7 +189,7 @@ func (o *OpenedTable) throughMembers(ctx context.Context, t *OpenedTable, key jo
 	for i := range unitOf {
 		unitOf[i] = nowhere
 	}
-	whose := all.parts[at]
+	whose := all.whole[at]
 	member, unit := make([]int32, someNumbers), make([]int32, someNumbers)
 	for first := int64(0); first < from.Rows(); first += someNumbers {
 		n := min(someNumbers, from.Rows()-first)
@@ -204,7 +206,7 @@ func (o *OpenedTable) throughMembers(ctx context.Context, t *OpenedTable, key jo
 			unitOf[m] = unit[i]
 		}
 	}
-	named := names.Part(from.Rows(), t.Rows(), names.Units())
+	named := names.Part(from.Rows(), t.Rows(), 0)
 	return all.index.Mapped(t.Rows(), func(first int64, dst []int32) error {
 		err := named.Numbers(first, dst)
 		for i, m := range dst {
@@ -213,63 +215,13 @@ func (o *OpenedTable) throughMembers(ctx context.Context, t *OpenedTable, key jo
 			}
 			if dst[i] == nowhere || m < 0 {
 				dst[i] = -1
-				if nulls == units.RefuseNulls && err == nil {
+				if key.Missing == job.NoUnitRefuse && err == nil {
 					err = units.ErrNullKey
 				}
 			}
 		}
 		return err
 	})
-}
-
-// KeysOf counts for each table the units that have no row in each of the others. It is for a look at the tables (P19), so no
-// rule for rows without a unit ends it, except that of rows that name a member.
-func KeysOf(ctx context.Context, p *plan.Planned) (map[string]map[string]int64, error) {
-	o, err := openTables(ctx, p, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer o.Close()
-	if err := o.Load(ctx); err != nil {
-		return nil, err
-	}
-	all, err := o.number(ctx, p.Job, func(u job.Unit) units.NullUnits {
-		if u.Member != "" {
-			return units.NullUnits(u.Missing)
-		}
-		return units.DropNulls // what becomes of them is told table by table
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer all.Close()
-	has := make([]*rowSet, len(o.parts))
-	for i := range o.parts {
-		has[i] = newRowSet(all.index.Units())
-		err := eachNumber(all.parts[i], func(unit int32) {
-			if unit >= 0 {
-				has[i].add(int64(unit))
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	out := map[string]map[string]int64{}
-	for i, t := range o.parts {
-		out[t.name] = map[string]int64{}
-		for k, other := range o.parts {
-			if k == i {
-				continue
-			}
-			n := int64(0)
-			for w := range has[i].words {
-				n += int64(bits.OnesCount64(has[i].words[w] &^ has[k].words[w]))
-			}
-			out[t.name][other.name] = n
-		}
-	}
-	return out, nil
 }
 
 // someNumbers is how many numbers are read at once.

@@ -98,6 +98,14 @@ func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) (err error)
 			err = v.checkUnit(ctx)
 		}
 	}
+	if err == nil {
+		err = r.shape(ctx, src)
+	}
+	return err
+}
+
+// shape joins the tables, and folds or caps each one that a release reads.
+func (r *Runner) shape(ctx context.Context, src *noise.Source) (err error) {
 	for _, v := range r.views {
 		if err == nil {
 			v.table, err = r.join(ctx, v)
@@ -108,10 +116,8 @@ func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) (err error)
 		case err != nil || !r.read(v):
 		case v.caps():
 			err = v.cap(ctx, r.Plan, src)
-		case v.index != nil:
-			err = v.fold(ctx, r.Plan)
-		case v.job.Dataset.Folds():
-			if err = v.fold(ctx, r.Plan); err == nil {
+		case v.job.Dataset.Folds() || v.table.shares:
+			if err = v.fold(ctx, r.Plan); err == nil && v.index == nil {
 				r.population = v.units[""].Rows()
 				err = r.counted()
 			}
@@ -227,7 +233,7 @@ func (v *tableView) capAll(ctx context.Context, p *plan.Planned, src *noise.Sour
 			continue
 		}
 		if key := capKey(rel); v.sets[key] == nil {
-			if v.sets[key], err = v.capOf(ctx, rel, src, nil); err != nil {
+			if v.sets[key], err = v.capOf(ctx, rel, src); err != nil {
 				return err
 			}
 		}
@@ -235,8 +241,8 @@ func (v *tableView) capAll(ctx context.Context, p *plan.Planned, src *noise.Sour
 	return nil
 }
 
-// capOf chooses the rows for one condition and one grouping. A look sees the cells of all rows.
-func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, look func(first int64, cells []int32) error) (*units.Kept, error) {
+// capOf chooses the rows for one condition and one grouping.
+func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source) (*units.Kept, error) {
 	d := &v.job.Dataset
 	from := &sample{job: v.job}
 	known := rel.Job
@@ -276,11 +282,6 @@ func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *no
 		codes := coder.of(b.Rows, out.ready, one.mask(out))
 		if numbers != nil {
 			if err := keyedCells(numbers, b.Block.First, codes, cells.Len()); err != nil {
-				return err
-			}
-		}
-		if look != nil {
-			if err := look(b.Block.First, codes); err != nil {
 				return err
 			}
 		}

@@ -24,14 +24,14 @@ func findUnits(ctx context.Context, j *job.Job, d *plan.PlannedDraw, from rowSou
 	frame := design.Frame()
 	columns := frame.Columns()
 	units = make([]int32, 0, from.Rows())
-	finder := UnitFinder{job: j, Frame: frame, Key: make([]string, len(columns)), Known: map[string]int32{}, Missing: NoUnit, Outside: NoUnit}
+	finder := unitFinder{job: j, frame: frame, key: make([]string, len(columns)), known: map[string]int32{}, missing: NoUnit, outside: NoUnit}
 	if frame.Records() == 0 { // rates by stratum: the column is private, and its rules hold
 		strata, _ := j.Dataset.Column(columns[0])
-		finder.Missing, finder.Outside = ruled(strata.Missing, frame), ruled(strata.Outside, frame)
+		finder.missing, finder.outside = ruled(strata.Missing, frame), ruled(strata.Outside, frame)
 	}
 	err = (&pass{source: from, content: content, columns: columns}).run(ctx, func(b table.Batch) error {
 		for row := range b.Rows {
-			units = append(units, finder.Find(b.Columns, row))
+			units = append(units, finder.find(b.Columns, row))
 		}
 		return nil
 	})
@@ -75,48 +75,48 @@ func matches(j *job.Job, d *plan.PlannedDraw, counts map[int32]int64) error {
 	return nil
 }
 
-// UnitFinder remembers the units of keys that it has seen.
-type UnitFinder struct {
-	Frame *samplers.Frame
-	Key   []string
-	Known map[string]int32
+// unitFinder remembers the units of keys that it has seen.
+type unitFinder struct {
+	frame *samplers.Frame
+	key   []string
+	known map[string]int32
 	buf   []byte
-	// Missing is the unit of a row without a key, Outside that of a key outside the frame.
-	Missing, Outside int32
+	// missing is the unit of a row without a key, outside that of a key outside the frame.
+	missing, outside int32
 	refused          error // the first rule that was broken: told after the debit (P20)
 	job              *job.Job
 }
 
-// Find is the unit of a row, NoUnit where it lies in none.
-func (f *UnitFinder) Find(columns []table.Values, row int) int32 {
+// find is the unit of a row, NoUnit where it lies in none.
+func (f *unitFinder) find(columns []table.Values, row int) int32 {
 	f.buf = f.buf[:0]
 	for i := range columns {
 		if columns[i].Null(row) {
-			return f.settle(f.Missing, errMissing, i)
+			return f.settle(f.missing, errMissing, i)
 		}
 		start := len(f.buf)
 		f.buf = AppendText(f.buf, &columns[i], row)
 		// The length keeps different tuples apart.
 		f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(f.buf)-start))
 	}
-	if u, ok := f.Known[string(f.buf)]; ok {
+	if u, ok := f.known[string(f.buf)]; ok {
 		return f.settle(u, errOutside, 0)
 	}
 	for i := range columns {
-		f.Key[i] = string(AppendText(nil, &columns[i], row))
+		f.key[i] = string(AppendText(nil, &columns[i], row))
 	}
-	u := f.Frame.UnitOf(f.Key...)
+	u := f.frame.UnitOf(f.key...)
 	if u < 0 {
-		u = f.Outside
+		u = f.outside
 	}
-	f.Known[string(f.buf)] = u
+	f.known[string(f.buf)] = u
 	return f.settle(u, errOutside, 0)
 }
 
 // settle remembers that a rule was broken.
-func (f *UnitFinder) settle(u int32, broken func(string) *failure.Failure, column int) int32 {
+func (f *unitFinder) settle(u int32, broken func(string) *failure.Failure, column int) int32 {
 	if u == refusedUnit && f.refused == nil {
-		f.refused = broken(f.job.Path(job.Key("dataset.columns", f.Frame.Columns()[column])))
+		f.refused = broken(f.job.Path(job.Key("dataset.columns", f.frame.Columns()[column])))
 	}
 	return max(u, NoUnit)
 }
@@ -140,28 +140,6 @@ var ErrMember = failure.New(failure.ExitSource, "DATA_UNIT", "a member has two r
 // errNoUnit is the same where units may have several rows.
 var errNoUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a row names no unit; dataset.unit.missing says what becomes of such a row: drop leaves it out, own makes it a unit of its own"+failure.SpentOnly)
 
-// UnitFacts count what is wrong with a unit column. They are private (P19).
-type UnitFacts struct {
-	Missing  int64 `json:"rows_without_unit"`
-	Repeated int64 `json:"rows_of_a_unit_that_has_another"`
-}
-
-// Broken reports whether the column breaks what the job says of it.
-func (f UnitFacts) Broken() bool { return f.Missing > 0 || f.Repeated > 0 }
-
-// UnitFacts reads the unit column of the whole table (P22).
-func (o *OpenedTable) UnitFacts(ctx context.Context, column string) (UnitFacts, error) {
-	if o.rows == nil {
-		o.rows = o.Table
-	}
-	index, err := o.numberUnits(ctx, column, units.DropNulls)
-	if err != nil {
-		return UnitFacts{}, err
-	}
-	defer index.Close()
-	return UnitFacts{Missing: index.NullRows(), Repeated: index.Rows() - index.NullRows() - index.Units()}, nil
-}
-
 // numberUnits numbers the units of all rows.
 func (o *OpenedTable) numberUnits(ctx context.Context, column string, nulls units.NullUnits) (*units.Index, error) {
 	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
@@ -180,17 +158,19 @@ func (o *OpenedTable) numberUnits(ctx context.Context, column string, nulls unit
 // checkUnit holds the table to what the job says of its units: each has one row. It comes after the debit: whether it fails
 // depends on values (P20).
 func (v *tableView) checkUnit(ctx context.Context) error {
-	var repeated int64
+	wrong := int64(0) // rows without a unit, or of one that has another row
 	var err error
 	switch d := &v.job.Dataset; {
 	case v.index != nil && d.OneRow:
-		repeated, err = repeats(v.index, v.population)
+		wrong, err = repeats(v.index, v.population)
 	case v.index == nil && d.Key.Column != "" && !d.Folds():
-		var f UnitFacts
-		f, err = v.table.UnitFacts(ctx, d.Key.Column)
-		repeated = f.Missing + f.Repeated
+		var index *units.Index
+		if index, err = v.table.numberUnits(ctx, d.Key.Column, units.DropNulls); err == nil {
+			wrong = index.Rows() - index.Units()
+			err = index.Close()
+		}
 	}
-	if err == nil && repeated > 0 {
+	if err == nil && wrong > 0 {
 		err = errUnit
 	}
 	return err

@@ -72,6 +72,7 @@ func (c *Capper) Add(first int64, cells []int32) error {
 		}
 		for i, cell := range cells[:n] {
 			if unit := units[i]; cell >= 0 && unit >= 0 {
+				c.kept.from++
 				c.parts[unit%shards].add(unit, cell, first+int64(i))
 				c.held += rowBytes
 			}
@@ -187,7 +188,10 @@ func (c *Capper) Close() error {
 }
 
 // Kept is the set of rows that a cap keeps.
-type Kept struct{ words []uint64 }
+type Kept struct {
+	words []uint64
+	from  int64 // the rows among which they were chosen
+}
 
 func newKept(rows int64) *Kept { return &Kept{words: make([]uint64, (rows+63)/64)} }
 
@@ -201,6 +205,9 @@ func (k *Kept) Count() (n int64) {
 	}
 	return n
 }
+
+// Dropped returns how many rows of a unit and a cell there were, and how many of them are not kept. Both are private.
+func (k *Kept) Dropped() (rows, dropped int64) { return k.from, k.from - k.Count() }
 
 // Has reports whether a row is kept.
 func (k *Kept) Has(row int64) bool { return k.words[row>>6]>>(row&63)&1 == 1 }

@@ -26,13 +26,13 @@ type UnitQuantile struct {
 // shares are those of the quantiles.
 var shares = []float64{0.25, 0.5, 0.75, 0.9, 0.99, 0.999}
 
-// Facts describes the units of a finished index. With DropNulls it counts the rows without a unit apart.
+// Facts describes the units of a finished index, or of a part of it. With DropNulls it counts the rows without a unit apart.
 func (x *Index) Facts() (UnitFacts, error) {
-	f := UnitFacts{Rows: x.Rows(), NullRows: x.NullRows(), Units: x.Units(), counts: map[int64]int64{}}
+	f := UnitFacts{Rows: x.Rows(), NullRows: x.NullRows(), counts: map[int64]int64{}}
 	numbers := make([]int32, min(chunkRows, f.Rows))
 	room := max(1<<16, x.spec.Memory/16) // as many units are counted in one pass over the rows
-	for from := int64(0); from < f.Units; from += room {
-		rows := make([]int64, min(room, f.Units-from))
+	for from := int64(0); from < x.Units(); from += room {
+		rows := make([]int64, min(room, x.Units()-from))
 		for first := int64(0); first < f.Rows; first += chunkRows {
 			some := numbers[:min(int64(len(numbers)), f.Rows-first)]
 			if err := x.Numbers(first, some); err != nil {
@@ -45,7 +45,10 @@ func (x *Index) Facts() (UnitFacts, error) {
 			}
 		}
 		for _, n := range rows {
-			f.counts[n]++
+			if n > 0 { // else the unit has its rows in other tables
+				f.Units++
+				f.counts[n]++
+			}
 		}
 	}
 	f.quantiles()

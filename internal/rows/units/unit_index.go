@@ -34,6 +34,7 @@ type Index struct {
 
 	part        bool // of another index: rows of it, from first on
 	first, rows int64
+	nulls       int64 // of them
 }
 
 // noUnit stands in numbers for a row that belongs to no unit.
@@ -159,7 +160,12 @@ func (x *Index) Rows() int64 {
 func (x *Index) Units() int64 { return x.units }
 
 // NullRows returns the number of rows that name no unit. It is private.
-func (x *Index) NullRows() int64 { return x.set.keys.missing }
+func (x *Index) NullRows() int64 {
+	if x.part {
+		return x.nulls
+	}
+	return x.set.keys.missing
+}
 
 // Numbers writes the units' numbers of consecutive rows, or -1 for a row without a unit. After Finish, several goroutines may
 // call it.
@@ -205,16 +211,18 @@ func (x *Index) AddTable(nulls NullUnits, unit table.Values, rows int) error {
 	return err
 }
 
-// Part returns a finished index of some of its rows, those of one table. Only the first units count: the rows of others
-// belong to none. It lives as long as the index, which alone is closed.
-func (x *Index) Part(first, rows, units int64) *Index { return x.sub(first, rows, units) }
-
-// Below returns a part of an index in which the first units alone count, as Part does.
-func (x *Index) Below(units int64) *Index { return x.sub(x.first, x.Rows(), units) }
-
-func (x *Index) sub(first, rows, units int64) *Index {
+// Part returns a finished index of some of its rows, those of one table, of which nulls name no unit. It lives as long as
+// the index, which alone is closed.
+func (x *Index) Part(first, rows, nulls int64) *Index {
 	part := *x
-	part.part, part.first, part.rows, part.units = true, first, rows, units
+	part.part, part.first, part.rows, part.nulls = true, first, rows, nulls
+	return &part
+}
+
+// Below returns a part of an index in which the first units alone count: the rows of others belong to none.
+func (x *Index) Below(units int64) *Index {
+	part := *x.Part(x.first, x.Rows(), x.NullRows())
+	part.units = units
 	return &part
 }
 

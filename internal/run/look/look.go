@@ -23,15 +23,15 @@ import (
 // Look is what somebody sees who may see the table: private facts, without any noise.
 // It must go to a terminal or to a private file, and never into a release (P19).
 type Look struct {
-	Warning  string         `json:"confidential"`
-	Version  int            `json:"version"`
-	Job      report.Job     `json:"job"`
-	Record   string         `json:"record"` // whether the ledger knows of the look
-	Rows     int64          `json:"rows"`
-	Declared string         `json:"declared_rows"`
-	Columns  []LookColumn   `json:"columns"`
-	Others   []string       `json:"other_columns"`
-	Units    *run.UnitFacts `json:"units,omitempty"`
+	Warning  string       `json:"confidential"`
+	Version  int          `json:"version"`
+	Job      report.Job   `json:"job"`
+	Record   string       `json:"record"` // whether the ledger knows of the look
+	Rows     int64        `json:"rows"`
+	Declared string       `json:"declared_rows"`
+	Columns  []LookColumn `json:"columns"`
+	Others   []string     `json:"other_columns"`
+	Units    *UnitFacts   `json:"units,omitempty"`
 	// UnitRows say how many rows a unit has, where it may have several; Dropped says how many
 	// the cap leaves out of each release.
 	UnitRows *units.UnitFacts `json:"unit_rows,omitempty"`
@@ -86,36 +86,65 @@ type LookedFailure struct {
 // maxForeign is how many values outside a domain a look names, and how many units.
 const maxForeign = 20
 
-// Take looks at the table of a job before anything is spent. The ledger has its
-// record before the first row is read. The error says that nothing could
-// be looked at; what would make a run fail is in the answer.
+// Take looks at the tables of a job before anything is spent. The ledger has its record before the first row is read. The
+// error says that nothing could be looked at; what would make a run fail is in the answer.
 func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (*Look, error) {
-	j := p.Job
-	if j.Dataset.Several() {
-		return takeTables(ctx, p, record)
+	var viewers []*viewer
+	for _, name := range p.Tables() {
+		seen := p.Seen(name)
+		t, err := run.Open(ctx, seen.Job, p.ColumnsOf(name), 0)
+		if err != nil {
+			return nil, run.SourceFailure(ctx, seen.Job, err)
+		}
+		defer t.Close()
+		viewers = append(viewers, &viewer{plan: seen, table: t, reads: p.ColumnsOf(name)})
 	}
-	return takeOne(ctx, p, record)
-}
-
-// takeOne looks at the only table of a job, or at one of several.
-func takeOne(ctx context.Context, p *plan.Planned, record func() (string, error)) (*Look, error) {
-	j := p.Job
-	t, err := run.Open(ctx, j, p.Columns(), 0)
-	if err != nil {
-		return nil, run.SourceFailure(ctx, j, err)
-	}
-	defer t.Close()
-	l := &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1, Job: report.Job{Name: j.Name, Digest: j.Digest()}, Rows: t.Rows(),
-		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Groups: []LookGroups{}, Failures: []LookedFailure{}}
+	l := newLook(p.Job)
+	var err error
 	if l.Record, err = record(); err != nil {
 		return nil, err
 	}
-	l.size(j)
-	v := &viewer{look: l, plan: p, table: t}
-	if err := v.view(ctx); err != nil {
-		return nil, run.SourceFailure(ctx, j, err)
+	broken := false
+	if len(p.Job.Dataset.Tables) > 0 {
+		l.Tables = make([]LookTable, len(viewers))
+	}
+	for i, v := range viewers {
+		if v.look = l; len(l.Tables) > 0 {
+			l.Tables[i] = LookTable{Name: p.Tables()[i], Look: *newLook(p.Job)}
+			v.look = &l.Tables[i].Look
+		}
+		v.look.Rows, v.look.Record = v.table.Rows(), l.Record
+		v.look.size(v.plan.Job)
+		if err := v.view(ctx); err != nil {
+			return nil, run.SourceFailure(ctx, v.plan.Job, err)
+		}
+		broken = broken || v.broken
+	}
+	if !broken {
+		if err := l.shapes(ctx, viewers, p); err != nil {
+			return nil, run.SourceFailure(ctx, p.Job, err)
+		}
+	}
+	for _, t := range l.Tables {
+		l.Rows += t.Rows
+		l.Declared = t.Declared
+		for _, f := range t.Failures {
+			l.Failures = append(l.Failures, LookedFailure{f.Code, "table " + t.Name + ": " + f.Why})
+		}
 	}
 	return l, nil
+}
+
+func newLook(j *job.Job) *Look {
+	return &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1, Job: report.Job{Name: j.Name, Digest: j.Digest()},
+		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Groups: []LookGroups{}, Failures: []LookedFailure{}}
+}
+
+// LookTable is one of several tables, and how its units meet the other tables.
+type LookTable struct {
+	Name string `json:"name"`
+	Look
+	Without map[string]int64 `json:"units_without_a_row_in"`
 }
 
 func (l *Look) fails(code, format string, args ...any) {

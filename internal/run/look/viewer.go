@@ -3,9 +3,7 @@ package look
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
@@ -13,21 +11,19 @@ import (
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
-	"github.com/dprelease/dprelease/samplers"
 )
 
-// viewer reads the table of a look: all of it, once, and the unit column once more.
+// viewer reads the stored columns of a table, once, and then what a run makes of them.
 type viewer struct {
-	look    *Look
-	plan    *plan.Planned
-	table   *table.Table
-	content *table.Content
+	look   *Look
+	plan   *plan.Planned
+	table  *table.Table
+	reads  []string // what the job reads of it
+	broken bool     // a column that the job reads is not there, or not of its type
 
 	names   []string // the columns that are read
 	columns []viewedColumn
 	weights []viewedColumn // those that are computed
-	frames  []viewedFrame
-	groups  []viewedGroups
 }
 
 // viewedColumn is a declared column that is read: at is its place in names.
@@ -37,52 +33,22 @@ type viewedColumn struct {
 	out  int           // place in Look.Columns
 }
 
-type viewedFrame struct {
-	draw   *plan.PlannedDraw
-	at     []int
-	finder run.UnitFinder
-	counts []int64
-	none   int64
-}
-
-// viewedGroups counts the rows of each combination of categories.
-type viewedGroups struct {
-	release string
-	by      []int // places in viewer.columns
-	counts  map[int64]int64
-}
-
-// maxCells is how many combinations of categories can be told apart.
-const maxCells = 1 << 62
-
 func (v *viewer) view(ctx context.Context) error {
 	v.declare()
 	v.frame()
-	v.group()
 	v.others()
-	var err error
-	if v.content, err = v.table.Content(ctx, v.all()); err != nil {
-		return err
-	}
-	if len(v.names) > 0 {
-		if err := v.table.Scan(ctx, table.ScanOptions{Columns: v.names, Content: v.content}, v.visit); err != nil {
-			return err
-		}
+	content, err := v.table.Content(ctx, v.all()) // which verifies what is read
+	if err == nil && len(v.names) > 0 {
+		err = v.table.Scan(ctx, table.ScanOptions{Columns: v.names, Content: content}, v.visit)
 	}
 	v.say()
-	if err := v.computed(ctx); err != nil {
-		return err
-	}
-	return v.unit(ctx)
+	return err
 }
 
-// computed counts what derived columns and those of lookups hold, from the rows of the table.
-func (v *viewer) computed(ctx context.Context) error {
-	if !v.computable() {
-		return nil
-	}
+// computed counts what derived columns and those of lookups hold, from the rows of table i.
+func (v *viewer) computed(ctx context.Context, l *run.Look, i int) error {
 	places := map[string]int{}
-	return run.Computed(ctx, v.plan.Job, v.table, v.content, func(c job.Column, values table.Values, rows int) {
+	return l.Computed(ctx, i, func(c job.Column, values table.Values, rows int) {
 		at, known := places[c.Name]
 		if !known {
 			at = len(v.look.Columns)
@@ -114,11 +80,6 @@ func (v *viewer) computed(ctx context.Context) error {
 	})
 }
 
-// computable reports whether every column that the job reads is there and of its type.
-func (v *viewer) computable() bool {
-	return !slices.ContainsFunc(v.look.Failures, func(f LookedFailure) bool { return f.Code == "SOURCE_NO_SUCH_COLUMN" || f.Code == "INVALID_JOB" })
-}
-
 // stored finds a column of the table that can be read.
 func (v *viewer) stored(name string) (table.Column, bool) {
 	all := v.table.Columns()
@@ -139,7 +100,6 @@ func (v *viewer) want(name string) int {
 
 // declare finds the declared columns in the table.
 func (v *viewer) declare() {
-	used := v.plan.Columns()
 	for _, c := range v.plan.Job.Dataset.Columns {
 		if c.Derived != nil || c.Lookup != nil || c.Joined != nil {
 			continue // it is computed, and not in the table
@@ -149,13 +109,13 @@ func (v *viewer) declare() {
 		switch fits, why := run.Suits(c, column); {
 		case !ok:
 			out.Stored = "not in the table"
-			if slices.Contains(used, c.Name) {
-				v.look.fails("SOURCE_NO_SUCH_COLUMN", "column %s is not in the table", c.Name)
+			if slices.Contains(v.reads, c.Name) {
+				v.breaks("SOURCE_NO_SUCH_COLUMN", "column %s is not in the table", c.Name)
 			}
 		case !fits:
 			out.Stored = why
-			if slices.Contains(used, c.Name) {
-				v.look.fails("INVALID_JOB", "column %s cannot be used as %s: %s", c.Name, report.A(string(c.Type)), why)
+			if slices.Contains(v.reads, c.Name) {
+				v.breaks("INVALID_JOB", "column %s cannot be used as %s: %s", c.Name, report.A(string(c.Type)), why)
 			}
 		default:
 			out.Stored = column.Kind.String()
@@ -200,47 +160,31 @@ func (v *viewer) weigh() {
 	}
 }
 
-// frame finds the key columns of framed draws.
-func (v *viewer) frame() {
-	for _, d := range v.plan.Draws {
-		design, ok := d.Design.(plan.Framed)
-		ok = ok && design.Frame() != nil
-		if !ok || v.plan.Job.Dataset.MayVanish() {
-			continue // the table of the population says where a unit lies
-		}
-		frame := design.Frame()
-		if len(v.plan.Job.Dataset.Partners(frame.Columns()...)) > 0 {
-			continue // it stands in another table
-		}
-		f := viewedFrame{draw: d, counts: make([]int64, frame.Len()),
-			finder: run.UnitFinder{Frame: frame, Key: make([]string, len(frame.Columns())), Known: map[string]int32{}, Missing: run.NoUnit, Outside: run.NoUnit}}
-		for _, name := range frame.Columns() {
-			if c, ok := v.stored(name); !ok || !c.Usable {
-				v.look.fails("SOURCE_NO_SUCH_COLUMN", "column %s of the frame is not in the table, or cannot be read", name)
-				f.at = nil
-				break
-			}
-			f.at = append(f.at, v.want(name))
-		}
-		if f.at != nil {
-			v.frames = append(v.frames, f)
-		}
-	}
+// breaks says that a column cannot be read, so that nothing is looked at but the other columns.
+func (v *viewer) breaks(code, format string, args ...any) {
+	v.look.fails(code, format, args...)
+	v.broken = true
 }
 
-// group finds the categories that each release reads.
-func (v *viewer) group() {
-	for _, d := range v.plan.Draws {
-		for _, r := range d.Releases {
-			g, cells := viewedGroups{release: r.Job.Name, counts: map[int64]int64{}}, 1.0
-			for i, c := range v.columns {
-				if c.prep.Column.Type == job.Category && slices.Contains(r.Plan.Columns, c.prep.Column.Name) {
-					g.by = append(g.by, i)
-					cells *= float64(len(c.prep.Column.Domain))
-				}
+// frame finds the key columns of framed draws, and that of the unit.
+func (v *viewer) frame() {
+	d := &v.plan.Job.Dataset
+	if c, ok := v.stored(d.Key.Column); d.Key.Column != "" && (!ok || !c.Usable) {
+		v.breaks("SOURCE_NO_SUCH_COLUMN", "column %s of dataset.unit is not in the table, or cannot be read", d.Key.Column)
+	}
+	for _, x := range v.plan.Draws {
+		design, ok := x.Design.(plan.Framed)
+		if ok = ok && design.Frame() != nil; !ok || d.MayVanish() {
+			continue // the table of the population says where a unit lies
+		}
+		for _, name := range design.Frame().Columns() {
+			c, declared := d.Column(name)
+			if declared && (c.Joined != nil || c.Derived != nil || c.Lookup != nil) {
+				continue // it is not stored here
 			}
-			if len(g.by) > 0 && cells < maxCells {
-				v.groups = append(v.groups, g)
+			if c, ok := v.stored(name); !ok || !c.Usable {
+				v.breaks("SOURCE_NO_SUCH_COLUMN", "column %s of the frame is not in the table, or cannot be read", name)
+				break
 			}
 		}
 	}
@@ -270,8 +214,7 @@ func (v *viewer) all() []string {
 }
 
 func (v *viewer) visit(b table.Batch) error {
-	codes := make([][]int32, len(v.columns))
-	for i, c := range v.columns {
+	for _, c := range v.columns {
 		out := &v.look.Columns[c.out]
 		u := b.Columns[c.at].Unread
 		out.Unread, out.Commas, out.Fields = out.Unread+int64(u.Texts), out.Commas+int64(u.Commas), out.Fields+int64(u.Delimiters)
@@ -293,14 +236,7 @@ func (v *viewer) visit(b table.Batch) error {
 		if err != nil {
 			return err
 		}
-		codes[i] = ready.Codes
 		c.foreign(b.Columns[c.at], ready.Codes, out)
-	}
-	for i := range v.frames {
-		v.frames[i].visit(b)
-	}
-	for i := range v.groups {
-		v.groups[i].visit(v.columns, codes, b.Rows)
 	}
 	return nil
 }
@@ -344,35 +280,6 @@ func (c viewedColumn) foreign(v table.Values, codes []int32, out *LookColumn) {
 	}
 }
 
-func (f *viewedFrame) visit(b table.Batch) {
-	keys := make([]table.Values, len(f.at))
-	for i, at := range f.at {
-		keys[i] = b.Columns[at]
-	}
-	for row := range b.Rows {
-		if u := f.finder.Find(keys, row); u >= 0 {
-			f.counts[u]++
-		} else {
-			f.none++
-		}
-	}
-}
-
-func (g *viewedGroups) visit(columns []viewedColumn, codes [][]int32, rows int) {
-next:
-	for row := range rows {
-		cell := int64(0)
-		for _, i := range g.by {
-			code := codes[i][row]
-			if code < 0 {
-				continue next
-			}
-			cell = cell*int64(len(columns[i].prep.Column.Domain)) + int64(code)
-		}
-		g.counts[cell]++
-	}
-}
-
 // say turns what was counted into the answer, and into the failures of a run.
 func (v *viewer) say() {
 	used := v.plan.Columns()
@@ -392,49 +299,4 @@ func (v *viewer) say() {
 			v.look.fails("DATA_OUTSIDE", "column %s has %d values outside its domain; say outside: drop or outside: {impute: VALUE}, or add them to the domain", out.Name, out.Outside)
 		}
 	}
-	for _, f := range v.frames {
-		v.look.Draws = append(v.look.Draws, f.say(v.look))
-	}
-	for _, g := range v.groups {
-		out := LookGroups{Release: g.release, Possible: 1, Held: int64(len(g.counts))}
-		for _, i := range g.by {
-			c := v.columns[i].prep.Column
-			out.By = append(out.By, c.Name)
-			out.Possible *= int64(len(c.Domain))
-		}
-		smallest := int64(math.MaxInt64)
-		for _, n := range g.counts {
-			smallest = min(smallest, n)
-		}
-		if out.Held > 0 {
-			out.Smallest = smallest
-		}
-		v.look.Groups = append(v.look.Groups, out)
-	}
-}
-
-func (f *viewedFrame) say(l *Look) LookDraw {
-	frame := f.finder.Frame
-	out := LookDraw{Name: f.draw.Name, Outside: f.none, Units: frame.Len()}
-	differ := 0
-	table, collected := f.draw.Design.(*samplers.Gathered)
-	for u, n := range f.counts {
-		unit := frame.Unit(int32(u))
-		key := strings.Join(unit.Key, "/")
-		switch public := frame.Records() > 0 && !collected; {
-		case public && n != unit.Records:
-			if differ++; differ <= maxForeign {
-				out.Differ = append(out.Differ, fmt.Sprintf("%s: %d rows, the frame says %d", key, n, unit.Records))
-			}
-		case len(out.Strata) < maxForeign && (!public || f.draw.Design.Kind() == "stratified"):
-			out.Strata = append(out.Strata, fmt.Sprintf("%s: %d rows", key, n))
-		}
-	}
-	switch {
-	case collected && (!table.Fits(f.counts) || frame.Records() > 0 && f.none > 0):
-		l.fails("SAMPLE_FRAME_MISMATCH", "the table is not what dataset.collected says: its strata, or the units that were drawn, have other numbers of rows, or %d rows lie in none", f.none)
-	case !collected && frame.Records() > 0 && (differ > 0 || f.none > 0):
-		l.fails("INVALID_JOB", "the frame of %s does not match the table: %d of %d units have another number of rows, and %d rows lie in no unit", out.Name, differ, out.Units, f.none)
-	}
-	return out
 }
