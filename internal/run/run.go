@@ -358,7 +358,10 @@ func late(rel *plan.PlannedRelease, mech *mechanism, result *sdk.Result) error {
 // apart keeps the rows of the sample by cell, and then runs the mechanism on each cell
 // (P11). Cells without rows are released like the others.
 func (r *Runner) apart(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
-	rows := newSpool(rel.Cells.Len(), len(rel.Plan.Columns))
+	// As many releases as are fed at once share the memory of the table, and rows that are read again take as much as those in
+	// memory.
+	rows := newSpool(rel.Cells.Len(), len(rel.Plan.Columns), r.view(rel).table.memory/(2*together))
+	defer rows.close()
 	if err := feed(ctx, rows); err != nil {
 		return sdk.Result{}, err
 	}
