@@ -115,7 +115,7 @@ func (b *boundedTable) run(values []float64, pick int) (selection, call, sdk.Res
 	}
 	src, err := noise.NewSource()
 	if err == nil {
-		err = r.draw(t.Context(), 0, src)
+		err = r.drawAll(t.Context(), src)
 	}
 	if err != nil || len(calls) != 1 {
 		t.Fatal(calls, err)
