@@ -160,7 +160,7 @@ func (v *viewer) weigh() {
 	}
 }
 
-// breaks says that a column cannot be read, so that nothing is looked at but the other columns.
+// breaks notes a column that cannot be read, so that nothing is looked at but the other columns.
 func (v *viewer) breaks(code, format string, args ...any) {
 	v.look.fails(code, format, args...)
 	v.broken = true
