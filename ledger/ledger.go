@@ -135,6 +135,9 @@ func (l *Ledger) begin(ctx context.Context) error {
 	if version != schemaVersion {
 		return refuse(CodeVersion, "the tables of %s have version %d, and this program knows version %d: use the program that wrote them; nothing was changed", l.address, version, schemaVersion)
 	}
+	if err := l.permitted(ctx); err != nil {
+		return err
+	}
 	l.id = head.ledger
 	key, err := hex.DecodeString(head.key)
 	if err != nil || len(key) != len(l.content) {

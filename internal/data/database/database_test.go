@@ -313,3 +313,27 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("failures on rows differ: %v", slices.Collect(maps.Keys(texts)))
 	}
 }
+
+// A column that the user may not read is named before a row is read; a query that leaves it out is read.
+func TestDeniedColumn(t *testing.T) {
+	a := schema(t, `create table part (i int, s text, ill bool)`, `insert into part values (5, 'secret', true)`, `create table none (i int)`,
+		`do $$ begin if not exists (select from pg_roles where rolname = 'reader') then create role reader login; end if; end $$`,
+		`do $$ begin execute 'grant usage on schema ' || current_schema || ' to reader'; end $$`, `grant select (i) on part to reader`)
+	reader := strings.Replace(a, "ledger@", "reader@", 1)
+	for _, describe := range []func(Source) error{
+		func(s Source) error { _, err := Open(t.Context(), s, nil, 0); return err },
+		func(s Source) error { _, err := Describe(t.Context(), s, nil); return err },
+	} {
+		for name, says := range map[string]string{"part": "may not read the columns s, ill", "none": "may read none of its columns"} {
+			if err := describe(Source{Address: reader, Table: name}); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if err := func() error { _, err := Open(t.Context(), Source{Address: reader, Query: "select s from part"}, nil, 0); return err }(); err == nil || !strings.Contains(err.Error(), "a right is missing") {
+		t.Errorf("a query of a denied column: %v", err)
+	}
+	if tab := open(t, Source{Address: reader, Query: "select i from part"}); tab.Rows() != 1 {
+		t.Errorf("%d rows", tab.Rows())
+	}
+}

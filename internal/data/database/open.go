@@ -88,7 +88,26 @@ func relation(ctx context.Context, tx pgx.Tx, name string) (string, error) {
 	if kind != "r" && kind != "p" {
 		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name, Detail: "is a view, a materialized view or a foreign table, which may hide a condition: write query: select * from it, and relation: add-remove"}
 	}
-	return quoted, nil
+	return quoted, readable(ctx, tx, name, quoted)
+}
+
+// readable refuses a table of which a column is denied, and says which: the server names the table alone.
+func readable(ctx context.Context, tx pgx.Tx, name, quoted string) error {
+	var all, denied int
+	var names string
+	if err := tx.QueryRow(ctx, `select count(*), count(*) filter (where not has_column_privilege(attrelid, attnum, 'SELECT')),
+		coalesce(string_agg(attname::text, ', ' order by attnum) filter (where not has_column_privilege(attrelid, attnum, 'SELECT')), '')
+		from pg_attribute where attrelid = $1::text::regclass and attnum > 0 and not attisdropped`, quoted).Scan(&all, &denied, &names); err != nil {
+		return refused(ctx, err)
+	}
+	switch {
+	case denied == 0:
+		return nil
+	case denied == all:
+		return &table.Error{Code: table.CodeUnreadable, File: "table " + name, Detail: "the user of the database may read none of its columns: grant select on the table"}
+	}
+	return &table.Error{Code: table.CodeUnreadable, File: "table " + name,
+		Detail: "the user of the database may not read the columns " + names + ": grant select on them, or name the others in source.query"}
 }
 
 // refused returns an error for a failure before the first row. It drops the server's text and keeps the class of the
@@ -111,7 +130,7 @@ func refused(ctx context.Context, err error) error {
 		{"42P01", table.CodeNotFound, "the database has no such table"},
 		{"3F", table.CodeNotFound, "the database has no such schema"},
 		{"42703", table.CodeColumn, "the query names a column that is not there"},
-		{"42501", table.CodeUnreadable, "the user of the database may not read all rows of the table: a right to it is missing, or a row-level policy hides rows"},
+		{"42501", table.CodeUnreadable, "the user of the database may not read all rows and columns that are asked for: a right is missing, or a row-level policy hides rows"},
 		{"42601", table.CodeUsage, "the query is not one SQL statement that the server can read"},
 		{"42", table.CodeUsage, "the query names something that is not there, or puts types together that do not fit"},
 		{"25006", table.CodeUsage, "the query would change the database; it must only read"},
