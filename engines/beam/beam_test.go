@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -339,6 +341,68 @@ func TestStalledEngine(t *testing.T) {
 	if !errors.Is(err, engine.ErrStalled) || tries != attempts {
 		t.Errorf("%d attempts, %v", tries, err)
 	}
+}
+
+// An endpoint where nothing listens, or where something listens that never answers, is refused by the check before the debit,
+// and so is a runner without one. It takes no longer than patience.
+func TestEndpointIsTriedBeforeTheDebit(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for _, c := range []struct{ runner, endpoint, says string }{
+		{"flink", closed.Addr().String(), "no job server of Beam answers there"},
+		{"spark", silent.Addr().String(), "no job server of Beam answers there"},
+		{"universal", "", "is missing"},
+	} {
+		config := remote(t, c.runner, c.endpoint)
+		begun := time.Now()
+		err := carryOut(t.Context(), engine.Work{Config: config, Order: []byte("{}"), Check: true}, nil)
+		var refused engine.Refusal
+		if !errors.As(err, &refused) || !strings.Contains(string(refused), c.says) {
+			t.Errorf("%s at %q: %v", c.runner, c.endpoint, err)
+		}
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Errorf("%s at %q: the check takes %s with a patience of 2s", c.runner, c.endpoint, took)
+		}
+	}
+}
+
+// A job server that goes after the check ends the run within a few times its patience, which is too short for three attempts
+// and for a client that dials on.
+func TestPatienceHolds(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	begun := time.Now()
+	err = carryOut(t.Context(), engine.Work{Config: remote(t, "flink", closed.Addr().String()), Order: []byte("{}"), Parts: 3}, nil)
+	if err == nil {
+		t.Error("nothing failed")
+	}
+	if took := time.Since(begun); took > 40*time.Second {
+		t.Errorf("a patience of 2s takes %s: %v", took, err)
+	}
+}
+
+// remote is the configuration of a runner with workers of its own, and a patience of two seconds.
+func remote(t *testing.T, runner, endpoint string) engine.Config {
+	t.Helper()
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret")
+	if err := os.WriteFile(secret, bytes.Repeat([]byte("x"), 64), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := *jobopts.Endpoint
+	t.Cleanup(func() { *jobopts.Endpoint = before })
+	return engine.Config{Runner: runner, Options: map[string]string{"endpoint": endpoint, "exchange": dir, "secret_file": secret, "patience": "2s"}}
 }
 
 // A worker process whose work ends in the middle loses no row and doubles none: the parts that are missing are

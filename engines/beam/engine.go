@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -88,6 +89,9 @@ func carryOut(ctx context.Context, w engine.Work, found func(part int, data []by
 	}
 	defer os.RemoveAll(dir)
 	if w.Check {
+		if err := s.answers(ctx); err != nil {
+			return err
+		}
 		return worker.Check(ctx, w.Order)
 	}
 	work, o, err := sealWork(w.Order, s.secretFile)
@@ -117,6 +121,9 @@ func carryOut(ctx context.Context, w engine.Work, found func(part int, data []by
 		err = watched(ctx, s, build(t, s.steps, parts, w.Shards > 0), func() int {
 			return w.Parts + w.Shards - len(missing(w.Parts, partName)) - len(missing(w.Shards, shardName))
 		})
+		if ctx.Err() != nil || errors.Is(err, engine.ErrStalled) && s.answers(ctx) != nil {
+			break // a worker that was lost is worth another attempt, a job server that is gone is not
+		}
 	}
 	for i := range w.Parts + w.Shards {
 		name := partName(i)

@@ -9,6 +9,8 @@ import (
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/dprelease/dprelease/internal/run/engine"
 )
@@ -46,17 +48,18 @@ func watched(ctx context.Context, s settings, p *beam.Pipeline, finished func() 
 		case err := <-done:
 			return err
 		case <-ctx.Done():
-			cancelJob(name)
+			cancelJob(name, s.farewell())
 			return ctx.Err()
 		case <-tick:
 			if n := finished(); n > had {
 				had, idle = n, 0
 			} else if idle++; idle >= looks {
-				cancelJob(name)
+				over := time.After(s.farewell()) // Dataflow's client waits on
+				cancelJob(name, s.farewell())
 				cancel()
 				select {
 				case <-done:
-				case <-time.After(10 * time.Second): // Dataflow's client waits on
+				case <-over:
 				}
 				return engine.ErrStalled
 			}
@@ -64,19 +67,54 @@ func watched(ctx context.Context, s settings, p *beam.Pipeline, finished func() 
 	}
 }
 
-// cancelJob asks the runner to end a pipeline. Dataflow has no such service: its own pages cancel a job.
-func cancelJob(name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+// farewell is how long a pipeline that is given up may take to end: no longer than patience, and 10 seconds at most.
+func (s settings) farewell() time.Duration { return min(s.patience, 10*time.Second) }
+
+// answers asks the job server of a runner that has one what jobs it has. It refuses an endpoint where none answers: the first
+// who would notice is a pipeline, after the debit. Prism is made here, and Dataflow has no such server.
+func (s settings) answers(ctx context.Context) error {
+	const where = "engine.options.endpoint: "
+	switch {
+	case *jobopts.Endpoint == "" && (s.runner == "prism" || s.runner == "dataflow"):
+		return nil
+	case *jobopts.Endpoint == "":
+		return engine.Refusal(where + "is missing: say the address of the job server of " + s.runner + ", such as localhost:8099")
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.farewell())
+	defer cancel()
+	client, done, err := jobServer(ctx, s.farewell())
+	if err == nil {
+		defer done()
+		_, err = client.GetJobs(ctx, &jobpb.GetJobsRequest{})
+	}
+	if code := status.Code(err); err != nil && code != codes.Unimplemented && code != codes.Internal {
+		return engine.Refusal(where + "no job server of Beam answers there")
+	}
+	return nil
+}
+
+// jobServer speaks with the job server at the endpoint of the job.
+func jobServer(ctx context.Context, wait time.Duration) (client jobpb.JobServiceClient, done func(), err error) {
+	conn, err := grpcx.Dial(ctx, *jobopts.Endpoint, wait)
+	if err != nil {
+		return nil, nil, err
+	}
+	return jobpb.NewJobServiceClient(conn), func() { conn.Close() }, nil
+}
+
+// cancelJob asks the runner to end a pipeline, and waits so long at most. Dataflow has no such service: its own pages cancel a
+// job.
+func cancelJob(name string, wait time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	if *jobopts.Endpoint == "" {
 		return
 	}
-	conn, err := grpcx.Dial(ctx, *jobopts.Endpoint, time.Minute)
+	client, done, err := jobServer(ctx, wait)
 	if err != nil {
 		return
 	}
-	defer conn.Close()
-	client := jobpb.NewJobServiceClient(conn)
+	defer done()
 	all, err := client.GetJobs(ctx, &jobpb.GetJobsRequest{})
 	if err != nil {
 		return
