@@ -330,7 +330,10 @@ func TestDeniedColumn(t *testing.T) {
 			}
 		}
 	}
-	if err := func() error { _, err := Open(t.Context(), Source{Address: reader, Query: "select s from part"}, nil, 0); return err }(); err == nil || !strings.Contains(err.Error(), "a right is missing") {
+	if err := func() error {
+		_, err := Open(t.Context(), Source{Address: reader, Query: "select s from part"}, nil, 0)
+		return err
+	}(); err == nil || !strings.Contains(err.Error(), "a right is missing") {
 		t.Errorf("a query of a denied column: %v", err)
 	}
 	if tab := open(t, Source{Address: reader, Query: "select i from part"}); tab.Rows() != 1 {
