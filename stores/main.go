@@ -109,6 +109,8 @@ func (s *server) ofBucket(ctx context.Context, r call.Request) (a call.Answer, e
 		a.Data, err = b.Read(ctx, r.Key)
 	case call.Create:
 		err = b.Create(ctx, r.Key, r.Data)
+	case call.Remove:
+		err = b.Remove(ctx, r.Key)
 	default:
 		err = call.ErrAnswer
 	}

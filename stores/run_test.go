@@ -98,7 +98,7 @@ func TestObjectStorage(t *testing.T) {
 	// Releases that go there: the report comes last.
 	out := s.Address("releases/one")
 	_, puts := asked(func() { run("far", s.Address("sales"), out, 0, "charged for everything") })
-	puts = slices.DeleteFunc(puts, func(r string) bool { return !strings.HasPrefix(r, "PUT") })
+	puts = slices.DeleteFunc(puts, func(r string) bool { return !strings.HasPrefix(r, "PUT") || strings.HasSuffix(r, "/.dprelease-try") })
 	if n := len(puts); n < 5 || !strings.HasSuffix(puts[n-1], "/releases/one/report.json") {
 		t.Errorf("what was put: %q", puts)
 	}
@@ -118,6 +118,19 @@ func TestObjectStorage(t *testing.T) {
 	run("cut", s.Address("sales"), cut, 0, "already released")
 	if got := s.Keys(t, "releases/cut/"); !slices.Contains(got, "releases/cut/report.json") || len(got) != len(puts) {
 		t.Errorf("after the retry there are %q", got)
+	}
+	// Who may write nothing there hears it before the debit; who may remove nothing leaves an object that counts as nothing.
+	s.Refuse(func(r *http.Request) bool { return r.Method == http.MethodPut })
+	run("denied", s.Address("sales"), s.Address("releases/denied"), 2, "OUTPUT_UNWRITABLE")
+	if text := said.String(); !strings.Contains(text[strings.LastIndex(text, "OUTPUT_UNWRITABLE"):], "spent: none") {
+		t.Errorf("a folder that cannot be written was noticed after the debit:\n%s", text)
+	}
+	s.Refuse(func(r *http.Request) bool { return r.Method == http.MethodDelete })
+	run("kept", s.Address("sales"), s.Address("releases/kept"), 0, "charged for everything")
+	run("kept", s.Address("sales"), s.Address("releases/kept"), 0, "already released")
+	s.Refuse(nil)
+	if got := s.Keys(t, "releases/one/"); slices.Contains(got, "releases/one/.dprelease-try") {
+		t.Errorf("left behind: %q", got)
 	}
 	s.Put(t, "releases/taken/notes.txt", []byte("mine"))
 	run("taken", s.Address("sales"), s.Address("releases/taken"), 3, "already holds something else")

@@ -67,7 +67,7 @@ func watched(ctx context.Context, s settings, p *beam.Pipeline, finished func() 
 	}
 }
 
-// farewell is how long a pipeline that is given up may take to end: no longer than patience, and 10 seconds at most.
+// farewell returns the time that a pipeline that is given up may take to end: patience, and 10 seconds at most.
 func (s settings) farewell() time.Duration { return min(s.patience, 10*time.Second) }
 
 // answers asks the job server of a runner that has one what jobs it has. It refuses an endpoint where none answers: the first

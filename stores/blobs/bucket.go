@@ -92,6 +92,11 @@ func (b *Bucket) Create(ctx context.Context, key string, data []byte) error {
 	return failed(ctx, b.blobs.WriteAll(ctx, key, data, &blob.WriterOptions{IfNotExist: true, ContentType: "application/octet-stream"}), call.ErrAnswer)
 }
 
+// Remove removes an object.
+func (b *Bucket) Remove(ctx context.Context, key string) error {
+	return failed(ctx, b.blobs.Delete(ctx, key), call.ErrAnswer)
+}
+
 // Fetch writes ranges of an object into the scratch file, in parallel requests. The object must be of the version that the
 // request names, before and after.
 func (b *Bucket) Fetch(ctx context.Context, r call.Request, scratch io.WriterAt) error {

@@ -78,6 +78,12 @@ func (b *Bucket) Create(ctx context.Context, key string, data []byte) error {
 	return err
 }
 
+// Remove removes an object.
+func (b *Bucket) Remove(ctx context.Context, key string) error {
+	_, err := b.program.ask(ctx, call.Request{Kind: call.Remove, Key: key})
+	return err
+}
+
 // Ask has the companion answer one request that wants no bucket.
 func Ask(ctx context.Context, r call.Request) (call.Answer, error) {
 	p, err := start(ctx)

@@ -87,10 +87,10 @@ func unpublished(name string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// NewFolder starts a folder that will stand at dir.
+// NewFolder starts a folder that will stand at dir. It fails where files cannot be made there.
 func NewFolder(dir string, on Disk) (*Folder, error) {
 	if address.Is(dir) {
-		return &Folder{Final: dir}, nil
+		return &Folder{Final: dir}, tryShelf(dir)
 	}
 	if on == nil {
 		on = OSDisk{}

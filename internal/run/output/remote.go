@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -64,11 +65,29 @@ func readIn(dir, name string) (text []byte, err error) {
 // shelfTaken reports whether anything lies below an address.
 func shelfTaken(dir string) (taken bool, err error) {
 	err = onShelf(dir, func(ctx context.Context, s shelf) error {
-		found, err := s.bucket.List(ctx, s.key+"/", 1)
-		taken = len(found) > 0
+		found, err := s.bucket.List(ctx, s.key+"/", 2)
+		taken = slices.ContainsFunc(found, func(o store.Listed) bool { return o.Key != s.tried() })
 		return err
 	})
 	return taken || err != nil, err
+}
+
+// tried is the key of the object with which a run tries whether it may write to its output folder. It is no part of a release.
+func (s shelf) tried() string { return path.Join(s.key, ".dprelease-try") }
+
+// tryShelf finds out, before the debit, whether objects can be made below an address. It removes what it made; a user who may
+// not remove objects leaves it there, and it counts as nothing.
+func tryShelf(dir string) error {
+	return onShelf(dir, func(ctx context.Context, s shelf) error {
+		err := s.bucket.Create(ctx, s.tried(), []byte("dprelease tried whether it may write here\n"))
+		if errors.Is(err, store.ErrThere) {
+			err = nil // a store refuses who may not write before it looks
+		}
+		if err == nil {
+			_ = s.bucket.Remove(ctx, s.tried())
+		}
+		return err
+	})
 }
 
 // Begun reports whether an address holds some of these files, and nothing else: a run that had them stored was cut off
@@ -87,6 +106,9 @@ func Begun(dir string, files []ledger.File) (begun bool) {
 			known[path.Join(s.key, f.Path)] = f.Data
 		}
 		for _, o := range found {
+			if o.Key == s.tried() {
+				continue
+			}
 			data, ok := known[o.Key]
 			if !ok {
 				return fs.ErrExist

@@ -62,6 +62,7 @@ const (
 	Ranges                     // ranges of an object of this Version, into the scratch file from At
 	Whole                      // all of a small object, as Data
 	Create                     // an object from Data, whole or not at all, if none is there
+	Remove                     // an object
 	Snapshot                   // the files and columns of an Iceberg table at Address
 	Artifact                   // the files of the OCI artifact at Address, into the folder Key
 )
