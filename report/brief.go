@@ -47,19 +47,37 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 	return out
 }
 
+// shownValue is a released value with the words that tell it from the others of its release.
+type shownValue struct{ Label, Value, Error string }
+
 // values are the first released values in a line.
 func (r *result) values() string {
-	if !r.has("estimate") {
+	rows, all := r.firstValues(3)
+	var parts []string
+	for _, v := range rows {
+		parts = append(parts, strings.TrimSpace(v.Label+" "+v.Value)+v.between()+v.Error)
+	}
+	if all > len(rows) {
+		parts = append(parts, "… ("+grouped(int64(all))+" values)")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (v shownValue) between() string {
+	if v.Error == "" {
 		return ""
+	}
+	return " "
+}
+
+// firstValues returns the first released values, at most so many, and how many there are.
+func (r *result) firstValues(most int) (rows []shownValue, all int) {
+	if !r.has("estimate") {
+		return nil, 0
 	}
 	bars, _ := r.bars()
 	groups := r.groups()
-	var parts []string
-	for i, b := range bars {
-		if i == 3 {
-			parts = append(parts, "… ("+grouped(int64(len(bars)))+" values)")
-			break
-		}
+	for i, b := range bars[:min(len(bars), most)] {
 		var label []string
 		for _, g := range groups {
 			label = append(label, g.cell(i))
@@ -73,13 +91,16 @@ func (r *result) values() string {
 		if q := r.columns["quantile"]; i < q.Len() && len(bars) > 1 {
 			label = append(label, r.rank(q.Float64[i]))
 		}
-		text := b.text()
-		if b.suppressed {
-			if text = b.flag; text == "" {
-				text = "suppressed"
-			}
+		v := shownValue{Label: strings.Join(label, " ")}
+		switch {
+		case b.suppressed && b.flag != "":
+			v.Value = b.flag
+		case b.suppressed:
+			v.Value = "suppressed"
+		default:
+			v.Value, v.Error, _ = strings.Cut(b.text(), " ")
 		}
-		parts = append(parts, strings.TrimSpace(strings.Join(label, " ")+" "+text))
+		rows = append(rows, v)
 	}
-	return strings.Join(parts, ", ")
+	return rows, len(bars)
 }

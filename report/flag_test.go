@@ -58,7 +58,7 @@ func TestUnitsByTheirRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := page.String()
-		text = text[strings.Index(text, "</head>"):]
+		text = text[strings.Index(text, `id="released"`):]
 		if at := func(label string) int { return strings.Index(text, ">"+label) }; at("with 2 rows") < 0 || (at("with 2 rows") < at("with 3 rows")) != (c.first == "with 2 rows") {
 			t.Errorf("%v: the picture is not in the order of %s", c.limits, c.first)
 		}

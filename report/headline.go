@@ -17,35 +17,48 @@ import (
 type verdictView struct {
 	Release, Grade, Label, Text string
 	Noise                       string // how large it is beside the value
-	Values                      string // the first of them
-	Note                        string // the plan's remark, in the words of report.json
 	Detail                      string // the verdict of report.json, in its own words
+	First                       []shownValue
+	More                        int // values that are not among the first
 	ID                          int
 	Drawn                       bool // the page has its results
 
 	rank float64
 }
 
-// shownVerdicts is how many releases stand on the first screen.
-const shownVerdicts = 12
+// The first screen shows at most so many values, and of one release so many.
+const (
+	shownVerdicts = 12
+	shownValues   = 4
+)
 
-// verdictGroup is what releases have in common whose verdict is the same.
-type verdictGroup struct {
-	Grade, Label, Text string
-	Releases           []verdictView
+// after is 0 for a release that must not be overlooked, and 1 for others.
+func (v verdictView) after() int {
+	if v.Grade == "poor" {
+		return 0
+	}
+	return 1
 }
 
-// alike groups verdicts that say the same; each group stands where its worst member did.
-func alike(all []verdictView) []verdictGroup {
-	var out []verdictGroup
-	for _, v := range all {
-		k := slices.IndexFunc(out, func(g verdictGroup) bool { return g.Grade == v.Grade && g.Label == v.Label && g.Text == v.Text })
-		if k < 0 {
-			k, out = len(out), append(out, verdictGroup{Grade: v.Grade, Label: v.Label, Text: v.Text})
+// firstScreen returns the releases that are poor, and then the others in the order of the job, with at most so many values in all,
+// and how many releases are left out.
+func firstScreen(all []verdictView, results []*result) (shown []verdictView, left int) {
+	room := shownVerdicts
+	poorFirst := slices.Clone(all)
+	slices.SortStableFunc(poorFirst, func(a, b verdictView) int { return cmp.Compare(a.after(), b.after()) })
+	for i, v := range poorFirst {
+		if room == 0 {
+			return shown, len(all) - i
 		}
-		out[k].Releases = append(out[k].Releases, v)
+		values, n := results[v.ID].firstValues(min(room, shownValues))
+		if len(values) == 0 {
+			values = []shownValue{{}}
+		}
+		v.First, v.More = values, max(n-len(values), 0)
+		room -= len(values)
+		shown = append(shown, v)
 	}
-	return out
+	return shown, 0
 }
 
 // Chance says a guarantee as the chance of an attacker, without a full stop.
@@ -235,7 +248,7 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		v.Detail = sentence(e.Verdict)
 		if e.From == "table" { // what the release says of itself
 			v.Grade, v.Label, v.rank = "fair", w.t("verdict.note_label"), v.rank+2
-			v.Text, v.Note = w.t("verdict.note"), v.Detail
+			v.Text = w.t("verdict.note")
 		}
 	}
 	if e.Mechanism.SelfNoising {

@@ -62,11 +62,29 @@ func TestVerdictOfNoKey(t *testing.T) {
 	}
 }
 
-// Releases with the same verdict stand together, in the order of the worst.
-func TestAlike(t *testing.T) {
-	got := alike([]verdictView{{Release: "a", Label: "x"}, {Release: "b", Label: "y"}, {Release: "c", Label: "x"}})
-	if len(got) != 2 || len(got[0].Releases) != 2 || got[1].Releases[0].Release != "b" {
-		t.Errorf("%+v", got)
+// The first screen keeps the order of the job, but for what is of no use, and has room for so many values.
+func TestFirstScreen(t *testing.T) {
+	var all []verdictView
+	var results []*result
+	for i, n := range []int{1, 30, 2, 0, 30, 30, 1} {
+		one := newResult(wordsIn("en"), Release{Name: string(rune('a' + i))}, Table{Columns: []Column{{Name: "estimate", Float64: make([]float64, n)}}})
+		all, results = append(all, verdictView{Release: one.release.Name, ID: i}), append(results, &one)
+	}
+	poor := slices.Clone(all)
+	poor[6].Grade = "poor"
+	if got, _ := firstScreen(poor, results); got[0].Release != "g" || got[1].Release != "a" {
+		t.Errorf("a release of no use stands behind %s", got[0].Release)
+	}
+	got, left := firstScreen(all, results)
+	rows := 0
+	for i, v := range got {
+		rows += len(v.First)
+		if v.Release != all[i].Release {
+			t.Errorf("%s stands at place %d", v.Release, i)
+		}
+	}
+	if rows != shownVerdicts || len(got) != 5 || left != 2 || got[1].More != 30-shownValues || got[4].More != 26 {
+		t.Errorf("%d rows, %d left: %+v", rows, left, got)
 	}
 	if text := noiseText(wordsIn("en"), 0.0001, false); text != "noise below 0.1 %" {
 		t.Error(text)

@@ -27,6 +27,7 @@ type resultView struct {
 	ID      int
 	Errors  []errorView
 	Notes   []string
+	Judged  string // what the release is worth
 	Verdict string
 	Meaning string
 }
@@ -35,19 +36,18 @@ type resultView struct {
 func (v *view) addResults(r *Report, values map[string]Table) {
 	rows := maxAllRows
 	var verdicts []verdictView
+	var results []*result
 	for i, e := range r.Releases {
+		one := newResult(v.words, e, values[e.Name])
+		results = append(results, &one)
 		if i >= maxReleases { // it is judged, and not drawn
-			one := newResult(v.words, e, values[e.Name])
 			if one.has("estimate") && one.table.rows() <= mostRows {
 				one.bars()
 			}
-			verdict := one.verdict(r, i)
-			verdict.Values = one.values()
-			verdicts = append(verdicts, verdict)
+			verdicts = append(verdicts, one.verdict(r, i))
 			v.MoreReleases = len(r.Releases) - maxReleases
 			continue
 		}
-		one := newResult(v.words, e, values[e.Name])
 		one.draw(fmt.Sprintf("p%d", i))
 		view := one.view(r, i)
 		if one.over != nil {
@@ -61,15 +61,16 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 		v.AnyNoise = v.AnyNoise || len(one.shares) > 0
 		v.NoiseAlone = v.NoiseAlone || len(one.shares) > 0 && e.limited()
 		verdict := one.verdict(r, i)
-		verdict.Drawn, verdict.Values = true, one.values()
+		verdict.Drawn = true
 		view.Verdict = verdict.Detail
+		if verdict.Grade != "good" {
+			view.Judged = verdict.Text
+		}
 		verdicts = append(verdicts, verdict)
 		v.Results = append(v.Results, view)
 		v.addColumns(e)
 	}
-	worstFirst(verdicts)
-	shown := verdicts[:min(len(verdicts), shownVerdicts)]
-	v.Worst, v.MoreVerdicts = alike(shown), len(verdicts)-len(shown)
+	v.First, v.MoreVerdicts = firstScreen(verdicts, results)
 	for _, l := range r.allLimits(v.words) {
 		text := l.Text
 		if len(l.Releases) > 0 {

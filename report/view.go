@@ -24,9 +24,9 @@ type view struct {
 	Chance, ChanceBefore                    string
 	Meter                                   template.HTML
 	Cautions                                []string
-	Levels                                  []string // what others than a unit are promised
-	Worst                                   []verdictGroup
-	Limits                                  []string // of all releases
+	Levels                                  []string      // what others than a unit are promised
+	First                                   []verdictView // the figures of the first screen
+	Limits                                  []string      // of all releases
 	MoreVerdicts                            int
 	Stories                                 []storyView
 	Presence                                bool // the relation is add-remove
