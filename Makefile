@@ -36,8 +36,9 @@ lab: ## benchmarks and studies, as bin/lab/NAME
 
 # The main job on real data, into a folder of its own so that it can be run again.
 demo: core ## the main job on real data
-	@rm -rf examples/schools/out
+	@rm -rf examples/schools/out examples/schools-survey/out
 	$(BIN) run examples/schools/job.yaml
+	$(BIN) run examples/schools-survey/job.yaml
 
 # Many tests wait for processes that they started: more packages at once than processors.
 # Packages that did not change are not run again.

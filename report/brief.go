@@ -15,7 +15,7 @@ type Brief struct {
 	Values  string // the first released values, rounded to what the noise leaves meaningful
 }
 
-// Briefs judges the releases of a report, the worst first. Values are those of its tables;
+// Briefs judges the releases of a report, those of no use first. Values are those of its tables;
 // a plan has none.
 func Briefs(r *Report, values map[string]Table) []Brief {
 	at := map[string]Brief{}
@@ -39,9 +39,8 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 		b.Grade, b.Label = v.Grade, v.Label
 		at[e.Name], verdicts = b, append(verdicts, v)
 	}
-	worstFirst(verdicts)
 	var out []Brief
-	for _, v := range verdicts {
+	for _, v := range poorFirst(verdicts) {
 		out = append(out, at[v.Release])
 	}
 	return out

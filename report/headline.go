@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"html/template"
 	"math"
 	"math/big"
@@ -22,8 +21,6 @@ type verdictView struct {
 	More                        int // values that are not among the first
 	ID                          int
 	Drawn                       bool // the page has its results
-
-	rank float64
 }
 
 // The first screen shows at most so many values, and of one release so many.
@@ -32,21 +29,23 @@ const (
 	shownValues   = 4
 )
 
-// after is 0 for a release that must not be overlooked, and 1 for others.
-func (v verdictView) after() int {
-	if v.Grade == "poor" {
-		return 0
-	}
-	return 1
+// poorFirst puts the releases that must not be overlooked before the others; both keep the order of the job.
+func poorFirst(all []verdictView) []verdictView {
+	poor := func(v verdictView) bool { return v.Grade == "poor" }
+	out := slices.DeleteFunc(slices.Clone(all), func(v verdictView) bool { return !poor(v) })
+	return append(out, slices.DeleteFunc(slices.Clone(all), poor)...)
+}
+
+// Name returns the name of the release, which may be broken after an underscore.
+func (v verdictView) Name() template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(v.Release), "_", "_<wbr>")) //nolint:gosec // escaped
 }
 
 // firstScreen returns the releases that are poor, and then the others in the order of the job, with at most so many values in all,
 // and how many releases are left out.
 func firstScreen(all []verdictView, results []*result) (shown []verdictView, left int) {
 	room := shownVerdicts
-	poorFirst := slices.Clone(all)
-	slices.SortStableFunc(poorFirst, func(a, b verdictView) int { return cmp.Compare(a.after(), b.after()) })
-	for i, v := range poorFirst {
+	for i, v := range poorFirst(all) {
 		if room == 0 {
 			return shown, len(all) - i
 		}
@@ -177,13 +176,14 @@ func gauge(a Amount) template.HTML {
 func (r *result) verdict(report *Report, id int) verdictView {
 	e, w := r.release, r.w
 	v := verdictView{Release: e.Name, ID: id}
+	drowned := false
 	if shares := r.shares; len(shares) > 0 {
 		if e.countsUnits() { // the rows in all: hardly any unit has very many, so other numbers are noise wherever they are small
 			shares = shares[:1]
 		}
 		share := middle(shares)
 		v.Noise = noiseText(w, share, len(shares) > 1)
-		v.rank = math.Min(share, 1)
+		drowned = share > 0.5
 	}
 	flags := r.columns["flag"].Text
 	blank, reason := 0, ""
@@ -207,18 +207,17 @@ func (r *result) verdict(report *Report, id int) verdictView {
 	}
 	switch {
 	case len(r.table.Columns) > 0 && r.table.rows() == 0 && e.Keys != nil:
-		v.Grade, v.Label, v.Text, v.rank = "poor", w.t("verdict.empty_label"), w.t("verdict.empty", e.Keys.Column), 1e13
+		v.Grade, v.Label, v.Text = "poor", w.t("verdict.empty_label"), w.t("verdict.empty", e.Keys.Column)
 		return v
 	case useless != "":
-		v.Grade, v.Label, v.Text, v.rank = "poor", w.t("verdict.useless_label"), w.t("verdict.useless"), 1e12
+		v.Grade, v.Label, v.Text = "poor", w.t("verdict.useless_label"), w.t("verdict.useless")
 		v.Detail = sentence(useless)
 		return v
 	case blank > 0 && blank == len(flags):
-		v.Grade, v.Label, v.Text, v.rank = "poor", w.t("verdict.useless_label"), w.t("verdict.blank", reason), 1e12
+		v.Grade, v.Label, v.Text = "poor", w.t("verdict.useless_label"), w.t("verdict.blank", reason)
 		return v
-	case v.rank > 0.5:
+	case drowned:
 		v.Grade, v.Label, v.Text = "poor", w.t("verdict.drowned_label"), w.t("verdict.drowned")
-		v.rank += 1e6
 	case e.NoiseRatio > 1.005:
 		times := plain(e.NoiseRatio, 2)
 		if e.NoiseRatio < 1.1 { // not “1 times”
@@ -226,19 +225,17 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		}
 		v.Grade, v.Label = "fair", w.t("verdict.worse_label", times)
 		v.Text = w.t("verdict.worse", times, rate)
-		v.rank += 1000 * math.Min(e.NoiseRatio, 900)
 	case e.From != "table" && e.NoiseRatio > 0:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.better_label"), w.t("verdict.better", rate)
 	case e.From != "table":
 		v.Grade, v.Label, v.Text = "fair", w.t("verdict.sampled_label"), w.t("verdict.sampled", rate)
-		v.rank += 1
 	case report.Dataset.Collected != "" || e.Weights != nil:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.survey_label"), w.t("verdict.survey")
 	default:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.whole_label"), w.t("verdict.whole")
 	}
 	if blank > 0 {
-		v.Label, v.Text, v.rank = w.t("verdict.some_label", blank, len(flags)), w.t("verdict.some", reason)+" "+v.Text, v.rank+2
+		v.Label, v.Text = w.t("verdict.some_label", blank, len(flags)), w.t("verdict.some", reason)+" "+v.Text
 		if v.Grade == "good" {
 			v.Grade = "fair"
 		}
@@ -247,12 +244,12 @@ func (r *result) verdict(report *Report, id int) verdictView {
 	if e.Verdict != "" {
 		v.Detail = sentence(e.Verdict)
 		if e.From == "table" { // what the release says of itself
-			v.Grade, v.Label, v.rank = "fair", w.t("verdict.note_label"), v.rank+2
+			v.Grade, v.Label = "fair", w.t("verdict.note_label")
 			v.Text = w.t("verdict.note")
 		}
 	}
 	if e.Mechanism.SelfNoising {
-		v.Grade, v.Text, v.rank = "poor", w.t("verdict.self_noising")+" "+v.Text, 1e11
+		v.Grade, v.Text = "poor", w.t("verdict.self_noising")+" "+v.Text
 		v.Label = w.t("verdict.self_noising_label")
 	}
 	return v
@@ -270,9 +267,4 @@ func noiseText(w words, share float64, several bool) string {
 	default:
 		return w.t("verdict.noise", percent)
 	}
-}
-
-// worstFirst sorts verdicts.
-func worstFirst(all []verdictView) {
-	slices.SortStableFunc(all, func(a, b verdictView) int { return cmp.Compare(b.rank, a.rank) })
 }

@@ -211,7 +211,7 @@ func TestPageOfManyReleases(t *testing.T) {
 	worst.Expected = []report.ExpectedError{{Field: "estimate", NoiseSD: 10, Half95: 20, Range: 1}}
 	start := used(t)
 	page := html(t, draw(t, r), r, values, false)
-	inOrder(t, page, `<tbody class="poor">`, `<th scope="rowgroup" rowspan="4">`+worst.Name+` `, `<tbody class="good">`)
+	inOrder(t, page, `<tbody class="poor">`, `<th scope="rowgroup" rowspan="4">`+strings.ReplaceAll(worst.Name, "_", "_<wbr>")+` `, `<tbody class="good">`)
 	if len(page) > 2<<20 {
 		t.Errorf("the page has %d bytes", len(page))
 	}

@@ -57,8 +57,8 @@ func TestStudiesFollowTheirSchema(t *testing.T) {
 	kinds := map[string]int{}
 	asked := []string{
 		"schools/job.yaml --sweep rate --points 4",
-		"schools/job.yaml --sweep epsilon --points 3 --release api_multistage",
-		"schools/job.yaml --sweep n --points 3 --release enrolment_by_type",
+		"districts/job.yaml --sweep epsilon --points 3",
+		"schools/job.yaml --sweep n --points 3 --release api_sampled",
 		"schools/job.yaml --solve rse<2%",
 		"schools/job.yaml --solve noise<4 --over n",
 		"schools/job.yaml --compare",

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ func generate(folder string) (map[string][]byte, error) {
 		files[name+".parquet"] = b.Bytes()
 		switch name {
 		case "schools":
-			files["schools-frame.csv"] = frame(rows)
+			files["schools-frame.csv"], files["schools-survey.csv"] = frame(rows), survey(rows)
 		case "eusilc":
 			files["eusilc-households.csv"] = households(rows)
 			if files["interviews.csv"], err = interviews(rows); err != nil {
@@ -110,6 +111,24 @@ func parse[T any](rows [][]string, i int, name string, read func(string) (T, err
 		values[k] = v
 	}
 	return values
+}
+
+// survey draws 1,200 schools without replacement, from a fixed seed, with the columns that a survey would ask for.
+func survey(rows [][]string) []byte {
+	var b bytes.Buffer
+	write := func(r []string) {
+		for i, name := range []string{"cds", "school_type", "api00"} {
+			fmt.Fprint(&b, strings.Repeat(",", min(i, 1)), r[slices.Index(rows[0], name)])
+		}
+		b.WriteByte('\n')
+	}
+	write(rows[0])
+	drawn := rand.New(rand.NewPCG(1999, 12)).Perm(len(rows) - 1)[:1200]
+	slices.Sort(drawn)
+	for _, at := range drawn {
+		write(rows[1+at])
+	}
+	return b.Bytes()
 }
 
 // households lists the households of the persons, with what all persons of one have in common.

@@ -20,7 +20,7 @@ const GuidelineText = "NIST SP 800-226, initial public draft of December 2023"
 // Verdict is what the program can say of a hazard.
 type Verdict string
 
-// The verdicts, the worst first.
+// The verdicts of the assessment.
 const (
 	Warning Verdict = "warning"        // the hazard is there
 	Judge   Verdict = "yours to judge" // the program shows facts, and a person decides

@@ -31,7 +31,7 @@ type Summary struct {
 	Results map[string]sdk.Result
 }
 
-// shownReleases is how many releases the short summary names, the worst first.
+// shownReleases is how many releases the short summary names, those of no use first.
 const shownReleases = 5
 
 // WriteText prints what a person wants to know after a run, in some ten lines.
