@@ -10,7 +10,7 @@ import (
 func TestDigitsThatNoiseLeaves(t *testing.T) {
 	table := Table{Columns: []Column{
 		{Name: "group", Text: []string{"a", "b", "c", "d"}},
-		{Name: "estimate", Float64: []float64{630.1300272314942, 1234567.8, -0.0001, 5.25}},
+		{Name: "estimate", Float64: []float64{630.1300272314942, 1234567.8, -0.0001, 5.25}}, {Name: "consistent", Float64: []float64{630, 1, -2, 5}},
 		{Name: "noise_sd", Float64: []float64{0.913279666637155, 4321, 0.2, 0}},
 		{Name: "interval_low", Float64: []float64{628.1951, 1226098.1, -0.4001, 5.25}},
 		{Name: "interval_high", Float64: []float64{632.0651, 1233037.2, 0.3951, 5.25}},
@@ -18,7 +18,7 @@ func TestDigitsThatNoiseLeaves(t *testing.T) {
 	}}
 	out := table.WithoutNoiseDigits()
 	for i, want := range [][]string{
-		nil, {"630.13", "1234600", "0.00", "5.25"}, {"0.91", "4300", "0.20", "0"},
+		nil, {"630.13", "1234600", "0.00", "5.25"}, {"630", "0", "-2", "5"}, {"0.91", "4300", "0.20", "0"},
 		{"628.19", "1226000", "-0.41", "5.25"}, {"632.07", "1233100", "0.40", "5.25"}, nil,
 	} {
 		if got := out.Columns[i]; want != nil && !slices.Equal(got.Text, want) || want == nil && !slices.Equal(got.Float64, table.Columns[i].Float64) {

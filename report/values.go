@@ -141,8 +141,11 @@ func noiseOf(noise []float64, row int) float64 {
 // upper end not below it.
 func outward(column string, x, noise float64) string {
 	text := meaningful(x, noise)
-	if text == "" {
+	switch {
+	case text == "":
 		return ""
+	case x == math.Trunc(x) && strings.Contains(text, "."): // a count
+		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	step := math.Pow10(int(math.Floor(math.Log10(noise))) - 1)
 	shown, err := strconv.ParseFloat(text, 64)
