@@ -20,8 +20,10 @@ type Auditor struct {
 	bounds map[int64]bounds
 	files  map[int64][]Sum // of a sealed release
 	turns  []Turn
-	found  []Finding
-	tree   *tree
+	// refusals are the acts by which people refused the ledger for good, or lifted that.
+	refusals []Refusal
+	found    []Finding
+	tree     *tree
 }
 
 // maxFindings keeps a report of a wholly damaged ledger short.
@@ -174,6 +176,8 @@ func (v *Auditor) after(r *Record, b body) (err error) {
 		v.files[b.Release] = b.Files
 	case *clockBody:
 		v.turns = append(v.turns, b.turn(r.Seq))
+	case *refuseBody:
+		v.refusals = append(v.refusals, b.refusal(r.Seq))
 	}
 	return nil
 }
@@ -256,6 +260,9 @@ func below(got, want *big.Rat) bool {
 
 // Turns are the acts by which clocks were accepted, as far as the chain was replayed.
 func (v *Auditor) Turns() []Turn { return v.turns }
+
+// Refusals returns who refused the ledger for good, and who lifted that, the oldest first.
+func (v *Auditor) Refusals() []Refusal { return v.refusals }
 
 // Finding is one thing that is wrong with a ledger or with what it released.
 type Finding struct {

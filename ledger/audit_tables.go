@@ -23,7 +23,7 @@ func (v *Auditor) tables(t *tx) error {
 		v.find(FoundTables, "head", "its secret is not that of the first record")
 	}
 	if h.refused != v.refused {
-		v.find(FoundTables, "head", "it says of a newer release that was seen what no record says, or leaves it out")
+		v.find(FoundTables, "head", "it says that somebody refused the ledger, which no record says, or leaves it out")
 	}
 	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchSamples, (*Auditor).matchKeys,
 		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchPins, (*Auditor).matchSlices, (*Auditor).matchReleases} {

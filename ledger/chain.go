@@ -189,13 +189,13 @@ type Mark struct {
 	Head   string
 }
 
-// Witness compares the ledger with releases that were seen. A release that is
-// newer than the ledger, or of another line of its history, shows that this is an
-// old or copied ledger: that is remembered, and it never debits again. Releases of
-// other ledgers say nothing.
-func (l *Ledger) Witness(ctx context.Context, seen ...Mark) error {
+// Witness compares the ledger with releases that were seen. A release that is newer than the
+// ledger, or of another line of its history, shows that this is an old or copied ledger, or that
+// somebody wrote its report by hand: the caller must not spend. Nothing is written, so that what
+// lies in a folder refuses no later run. Releases of other ledgers say nothing.
+func (l *Ledger) Witness(ctx context.Context, seen ...Seen) error {
 	heads := map[int64]string{}
-	var marks []Mark
+	var marks []Seen
 	for _, m := range seen {
 		if m.Ledger == l.id && m.Seq > 0 {
 			marks = append(marks, m)
@@ -205,32 +205,23 @@ func (l *Ledger) Witness(ctx context.Context, seen ...Mark) error {
 	if len(marks) == 0 {
 		return nil
 	}
-	if err := l.read(ctx, func(t *tx) error { return t.hashes(heads) }); err != nil {
-		return err
-	}
-	at := slices.IndexFunc(marks, func(m Mark) bool { return heads[m.Seq] != m.Head })
-	if at < 0 {
-		return nil
-	}
-	why := "release " + strconv.FormatInt(marks[at].Seq, 10)
-	if err := l.write(ctx, func(t *tx) error {
-		seq := marks[at].Seq
-		now := map[int64]string{seq: ""} // another run may have written since: its refusal, say
-		if err := t.hashes(now); err != nil {
+	return l.read(ctx, func(t *tx) error {
+		if err := t.hashes(heads); err != nil {
 			return err
 		}
-		if seq <= t.state.seq && now[seq] == "" {
-			return t.tampered(fmt.Sprintf("record %d is missing, and a release that it paid for was seen", seq))
-		}
-		if t.state.refused != "" {
+		at := slices.IndexFunc(marks, func(m Seen) bool { return heads[m.Seq] != m.Head })
+		if at < 0 {
 			return nil
 		}
-		_, err := t.append(&refuseBody{Seen: why})
-		return err
-	}); err != nil {
-		return err
-	}
-	return l.address.rolledBack(why)
+		h, err := t.readHead("")
+		if err != nil {
+			return err
+		}
+		if m := marks[at]; m.Seq > h.seq || heads[m.Seq] != "" {
+			return refuse(CodeRolledBack, "%s is an old copy, or a report is not genuine: %s says that record %d paid for it, and that is not so here; restore the newest copy, or move that report away; dprelease ledger verify shows more", l.address, m.Where, m.Seq)
+		}
+		return t.tampered(fmt.Sprintf("record %d is missing, and a release that it paid for was seen", marks[at].Seq))
+	})
 }
 
 // hashes fills in the hashes of records; those that are not there stay empty.

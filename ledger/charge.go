@@ -48,9 +48,10 @@ func (l *Ledger) Charge(ctx context.Context, k Key, e Elsewhere) (*Account, erro
 		if a.Slice.Column != "" && a.Relation == privacy.ReplaceOne {
 			own = append(slices.Clone(own), a.Slice.Column)
 		}
+		if err := t.admitted(); err != nil {
+			return err
+		}
 		switch {
-		case t.state.refused != "":
-			return t.l.address.rolledBack(t.state.refused)
 		case strings.TrimSpace(e.Reason) == "":
 			return errNoReason
 		case len(e.Costs) == 0:

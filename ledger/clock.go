@@ -86,8 +86,8 @@ func (l *Ledger) AcceptClock(ctx context.Context, reason string) (turn Turn, err
 		if err := t.latch(t.ctx); err != nil {
 			return err
 		}
-		if t.state.refused != "" {
-			return t.l.address.rolledBack(t.state.refused)
+		if err := t.admitted(); err != nil {
+			return err
 		}
 		if t.state.at.Sub(t.at) <= clockSlack {
 			return refuse(CodeClock, "the clock is not behind the newest record of %s: there is nothing to accept", l.address)

@@ -207,16 +207,16 @@ func TestAcceptClockRefuses(t *testing.T) {
 		change("UPDATE dprelease_head SET at = at - 60000000")
 		verified(t, l)
 		now = now.Add(-time.Hour)
-		if err := l.Witness(background, Mark{Ledger: l.ID(), Seq: 99, Head: "x"}); codeOf(err) != CodeClock {
+		if _, err := l.Refuse(background, false, "an old copy"); codeOf(err) != CodeClock {
 			t.Fatal(err)
 		}
 		now = now.Add(2 * time.Hour)
-		if err := l.Witness(background, Mark{Ledger: l.ID(), Seq: 99, Head: "x"}); codeOf(err) != CodeRolledBack {
+		if _, err := l.Refuse(background, false, "an old copy"); err != nil {
 			t.Fatal(err)
 		}
 		now = now.Add(-time.Hour)
-		if _, err := l.AcceptClock(background, "why"); codeOf(err) != CodeRolledBack {
-			t.Errorf("an old copy: %v", err)
+		if _, err := l.AcceptClock(background, "why"); codeOf(err) != CodeRefused {
+			t.Errorf("a ledger that was refused: %v", err)
 		}
 	})
 }

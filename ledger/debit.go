@@ -61,8 +61,8 @@ type Request struct {
 // run holds a ticket for the plan. Proof: ledger.proof.md.
 func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 	err = l.write(ctx, func(t *tx) error {
-		if t.state.refused != "" {
-			return t.l.address.rolledBack(t.state.refused)
+		if err := t.admitted(); err != nil {
+			return err
 		}
 		rs, err := t.releasesOf(q.Plan)
 		if err != nil {

@@ -18,6 +18,7 @@ const (
 	CodeClock      = "LEDGER_CLOCK"      // the clock went backwards
 	CodeTampered   = "LEDGER_TAMPERED"   // its tables and its chain disagree
 	CodeRolledBack = "LEDGER_ROLLED_BACK"
+	CodeRefused    = "LEDGER_REFUSED" // somebody refused it for good
 	CodeExhausted  = "BUDGET_EXCEEDED"
 	CodeFilter     = "BUDGET_FILTER"    // the account's filter cannot charge this job
 	CodeAccount    = "BUDGET_ACCOUNT"   // the account is not there, is there already, or its slices are of another kind

@@ -259,20 +259,23 @@ func (r *clockBody) enter(*books, int64) error {
 	return nil
 }
 
-// refuseBody says that a release was seen that is newer than the ledger, or of another line of
-// its history: the ledger is an old or copied one, and never debits again.
+// refuseBody says that somebody refused the ledger for good, or lifted that.
 type refuseBody struct {
 	stamp
-	Seen string `json:"seen"`
+	Lifted bool   `json:"lifted,omitempty"`
+	Reason string `json:"reason"`
 }
 
 func (*refuseBody) kind() string { return kindRefuse }
 
 func (r *refuseBody) enter(b *books, _ int64) error {
-	if r.Seen == "" || b.refused != "" {
-		return fmt.Errorf("a refusal of nothing, or a second one")
+	if r.By == "" || r.Reason == "" || r.Lifted == (b.refused == "") {
+		return fmt.Errorf("a ledger is refused without a name and a reason, or twice, or what nobody refused is lifted")
 	}
-	b.refused, b.changed.refused = r.Seen, true
+	b.refused, b.changed.refused = r.By+": "+r.Reason, true
+	if r.Lifted {
+		b.refused = ""
+	}
 	return nil
 }
 

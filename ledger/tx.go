@@ -158,10 +158,12 @@ func (t *tx) trust() (err error) {
 		return t.tampered("its secret, or its tree of digests, was changed")
 	}
 	var refused any
-	if t.books.refused = t.state.refused; t.state.refused != "" {
+	// Of a refusal that was lifted the tree keeps an empty text.
+	_, lifted := t.tree.get(t.state.root, refusedKey)
+	if t.books.refused = t.state.refused; t.state.refused != "" || lifted {
 		refused = t.state.refused
 	}
-	return t.holds(refusedKey, refused, "what its head says of a newer release")
+	return t.holds(refusedKey, refused, "what its head says of who refused it")
 }
 
 // refusedKey is the key of why the ledger is refused in the tree of digests.
@@ -209,9 +211,12 @@ func lasting(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// rolledBack refuses a ledger that is older than a release that was seen.
-func (a Address) rolledBack(seen string) *Error {
-	return refuse(CodeRolledBack, "%s is an old copy: a release that is newer was seen (%s); restore the newest copy", a, seen)
+// admitted refuses a ledger that somebody refused.
+func (t *tx) admitted() error {
+	if t.state.refused == "" {
+		return nil
+	}
+	return refuse(CodeRefused, "%s was refused for good by %s; whoever looks after it lifts that with dprelease ledger refuse --lift --reason TEXT", t.l.address, t.state.refused)
 }
 
 // write carries out f alone, on the newest state, and makes it durable. A refusal

@@ -78,14 +78,32 @@ func (v *Auditor) Compare(seen []Seen) {
 			v.find(FoundUndebited, s.Where, "carries no debit of any ledger")
 		case s.Ledger != v.ledger:
 			v.find(FoundUndebited, s.Where, "was debited by another ledger (%s), not by this one", s.Ledger)
-		case s.Seq > int64(len(v.hashes)):
-			v.find(FoundRolledBack, s.Where, "was debited by record %d, and this ledger ends at record %d: it was rolled back or cut off", s.Seq, v.seq)
-		case v.hashes[s.Seq-1] != s.Head:
-			v.find(FoundForked, s.Where, "was debited by another record %d than this ledger's: a copy of it, or an old one, was written to", s.Seq)
-		default:
+		case v.stands(s):
 			v.compareFiles(s)
 		}
 	}
+}
+
+// Witness finds the releases of the ledger for which Ledger.Witness refuses a run. It looks at no files.
+func (v *Auditor) Witness(seen []Seen) {
+	for _, s := range seen {
+		if s.Ledger == v.ledger && s.Seq > 0 {
+			v.stands(s)
+		}
+	}
+}
+
+// stands reports whether the record that paid for a release is in the chain.
+func (v *Auditor) stands(s Seen) bool {
+	switch {
+	case s.Seq > int64(len(v.hashes)):
+		v.find(FoundRolledBack, s.Where, "was debited by record %d, and this ledger ends at record %d: it was rolled back or cut off, or the report is not genuine", s.Seq, v.seq)
+	case v.hashes[s.Seq-1] != s.Head:
+		v.find(FoundForked, s.Where, "was debited by another record %d than this ledger's: a copy of it, or an old one, was written to, or the report is not genuine", s.Seq)
+	default:
+		return true
+	}
+	return false
 }
 
 func (v *Auditor) compareFiles(s Seen) {

@@ -118,7 +118,7 @@ func (w *task) witness(l *Ledger) error {
 		if _, err := fmt.Sscanf(string(b), "%s %s %d %s", &o.Plan, &o.Content, &o.Seq, &o.Head); err != nil {
 			return err
 		}
-		if err := l.Witness(background, Mark{Ledger: l.ID(), Seq: o.Seq, Head: o.Head}); err != nil {
+		if err := l.Witness(background, Seen{Where: m, Mark: Mark{Ledger: l.ID(), Seq: o.Seq, Head: o.Head}}); err != nil {
 			return err
 		}
 	}

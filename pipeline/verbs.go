@@ -168,6 +168,13 @@ func LedgerOf(j *Job) (ledger.Address, error) { return budget.LedgerOf(j) }
 // what ledger verify compares a ledger with.
 func ReadReleases(folders []string) ([]ledger.Seen, error) { return output.ReadReleases(folders) }
 
+// Witnesses returns the releases at and beside the output folder of a job that say that the ledger id
+// paid for them. A run is refused where the ledger does not know one.
+func Witnesses(j *Job, id string) []ledger.Seen {
+	seen, _ := budget.Witnesses(j, id)
+	return seen
+}
+
 // WritePages writes report.html and report-public.html again, from the report and
 // the releases in an output folder. Neither the private table nor the ledger is
 // touched, and nothing is spent. A release that is not the one that was reported

@@ -30,11 +30,11 @@ dprelease.db in this folder.`
 func (e *environment) ledger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
-		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, close, separate, charge, verify, export, clock",
+		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, close, separate, charge, verify, export, clock, refuse",
 		Args:  unknownCommand,
 		RunE:  commandMissing,
 	}
-	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerClose(), e.ledgerSeparate(), e.ledgerCharge(), e.ledgerExport(), e.ledgerClock())
+	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerClose(), e.ledgerSeparate(), e.ledgerCharge(), e.ledgerExport(), e.ledgerClock(), e.ledgerRefuse())
 	e.lockWaitFlag(c.PersistentFlags())
 	return c
 }

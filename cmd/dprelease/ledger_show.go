@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -102,10 +103,12 @@ func showAmounts(all []ledger.Amount) (out []shownAmount) {
 
 // shownLedger is what ledger show prints.
 type shownLedger struct {
-	Ledger   string         `json:"ledger"`
-	Address  string         `json:"address"`
-	Clocks   []ledger.Turn  `json:"clocks,omitempty"` // that were accepted
-	Accounts []shownAccount `json:"accounts"`
+	Ledger   string           `json:"ledger"`
+	Address  string           `json:"address"`
+	Clocks   []ledger.Turn    `json:"clocks,omitempty"` // that were accepted
+	Refusals []ledger.Refusal `json:"refusals,omitempty"`
+	Warning  string           `json:"warning,omitempty"` // why a run of the job is refused now
+	Accounts []shownAccount   `json:"accounts"`
 }
 
 func (e *environment) ledgerShow() *cobra.Command {
@@ -125,6 +128,9 @@ for a unit that is in each of them; --json has every slice. All of this is priva
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.withLedger(c.Context(), args, ledger.Options{ReadOnly: true}, func(l *ledger.Ledger) error {
 				s, err := readLedger(c.Context(), l, dataset)
+				if err == nil {
+					s.Warning, err = warningOf(l.Witness(c.Context(), e.besideOutput(args, l)...))
+				}
 				switch {
 				case err != nil:
 					return err
@@ -150,6 +156,9 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 		return nil, err
 	}
 	if s.Clocks, err = l.Turns(ctx); err != nil {
+		return nil, err
+	}
+	if s.Refusals, err = l.Refusals(ctx); err != nil {
 		return nil, err
 	}
 	acts, err := l.Acts(ctx)
@@ -195,6 +204,10 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 func (s *shownLedger) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.Address)
 	writeTurns(w, s.Clocks)
+	writeRefusals(w, s.Refusals)
+	if s.Warning != "" {
+		fmt.Fprintf(w, "a run is refused now: %s\n", s.Warning)
+	}
 	for _, a := range s.Accounts {
 		fmt.Fprintf(w, "\n%s: per %s%s, %s, filter %s, limit %s%s\n", a.Dataset, a.Unit, a.inSlice(), a.Relation, a.Filter, limitsOf(a.account), waiting(a.account))
 		if len(a.Keeps) > 0 {
@@ -410,4 +423,13 @@ func when(at string) time.Time {
 		return time.Time{}
 	}
 	return t
+}
+
+// warningOf returns the text of a refusal by the ledger, and any other error as it is.
+func warningOf(err error) (string, error) {
+	var known *ledger.Error
+	if errors.As(err, &known) && known.Code == ledger.CodeRolledBack {
+		return known.Code + ": " + known.Message, nil
+	}
+	return "", err
 }

@@ -22,7 +22,8 @@ func (e *environment) ledgerVerify() *cobra.Command {
 stored bytes, and the releases below the folders that are named. It finds a ledger that
 was cut off, edited, rolled back, or written to in two places, and releases that were
 changed or have no debit. Some of this shows only against releases or an export that
-lie elsewhere: keep them.
+lie elsewhere: keep them. Of a job it also compares the reports beside the output, as a
+run does.
 ` + whichLedger,
 		Example: `  dprelease ledger verify job.yaml --releases /srv/releases
   dprelease ledger verify --chain exported.jsonl`,
@@ -50,6 +51,7 @@ lie elsewhere: keep them.
 				if err != nil {
 					return err
 				}
+				v.Witness(e.besideOutput(args, l))
 				return e.verdict(v, len(seen))
 			})
 		},
@@ -69,7 +71,7 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 	}
 	if e.json {
 		if err := e.printed(e.line(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,
-			"head": head.Head, "releases": releases, "clocks": append([]ledger.Turn{}, v.Turns()...), "findings": append([]ledger.Finding{}, found...)})); err != nil {
+			"head": head.Head, "releases": releases, "clocks": append([]ledger.Turn{}, v.Turns()...), "refusals": append([]ledger.Refusal{}, v.Refusals()...), "findings": append([]ledger.Finding{}, found...)})); err != nil {
 			return err
 		}
 	} else {
@@ -78,6 +80,11 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 		}
 		for _, t := range v.Turns() {
 			if err := e.say(nil, "%s\n", turnText(t)); err != nil {
+				return err
+			}
+		}
+		for _, r := range v.Refusals() {
+			if err := e.say(nil, "%s\n", refusalText(r)); err != nil {
 				return err
 			}
 		}

@@ -145,8 +145,13 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 	}
 	b, err := fits(ctx, p, account, at, l.ID(), standing, paid)
 	if err == nil && len(others) > 0 {
-		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
+		b.Note = joinNotes(b.Note, "this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: that is not counted here, and adds to what can be learnt (see ledger show)")
 	}
+	if err != nil {
+		return nil, err
+	}
+	refused, err := refusesNow(ctx, l, p.Job)
+	b.Note = joinNotes(b.Note, refused)
 	return b, err
 }
 
@@ -161,6 +166,30 @@ func pinned(ctx context.Context, l *ledger.Ledger, p *plan.Priced) error {
 		return failure.OfLedger(ctx, err)
 	}
 	return nil
+}
+
+// joinNotes puts one more note after others.
+func joinNotes(note, more string) string { return strings.Trim(note+"; "+more, "; ") }
+
+// refusesNow says why a run that starts now is refused, "" where nothing is known of that: somebody
+// refused the ledger, or a release was seen that it has not paid for.
+func refusesNow(ctx context.Context, l *ledger.Ledger, j *job.Job) (string, error) {
+	var known *ledger.Error
+	err := witness(ctx, l, j)
+	if errors.As(err, &known) {
+		return "a run ends now with " + known.Code + ": " + known.Message, nil
+	}
+	if f := (*failure.Failure)(nil); errors.As(err, &f) {
+		return "a run ends now with " + f.Code + ": " + f.Message, nil
+	}
+	all, err := l.Refusals(ctx)
+	if err != nil {
+		return "", failure.OfLedger(ctx, err)
+	}
+	if n := len(all); n > 0 && !all[n-1].Lifted {
+		return "a run ends now with " + ledger.CodeRefused + ": " + all[n-1].By + " refused the ledger for good: " + all[n-1].Reason, nil
+	}
+	return "", nil
 }
 
 // fits spends the plan on a copy of an account.

@@ -107,29 +107,41 @@ func noLedger(j *job.Job, a ledger.Address) string {
 	return fmt.Sprintf("there is no ledger at %s; if the address is right, make one with: dprelease ledger init %s", a, j.File)
 }
 
-// witness compares the ledger with the releases that are listed or stand at and
-// beside the job's output folder: one that is newer than the ledger shows that an
-// old copy of it was put back. Releases of the same data set from another ledger
-// show that the right one is missing, where this one has not heard of the data set.
-func witness(ctx context.Context, l *ledger.Ledger, j *job.Job) error {
-	parent := filepath.Dir(j.Output.Dir)
-	marks := output.MarksOf(output.ReadIndex(parent), l.ID())
-	names := -1
-	if len(marks) > 0 {
-		names = output.MaxNames
+// Witnesses returns the releases of a ledger that are listed or stand at and beside the output folder
+// of a job. elsewhere is a folder with a release of the same data set that another ledger paid for, ""
+// for none.
+func Witnesses(j *job.Job, id string) (seen []ledger.Seen, elsewhere string) {
+	if j.Output.Dir == "" {
+		return nil, ""
 	}
-	var elsewhere string
+	parent := filepath.Dir(j.Output.Dir)
+	names := -1
+	if marks := output.MarksOf(output.ReadIndex(parent), id); len(marks) > 0 {
+		names = output.MaxNames
+		for _, m := range marks {
+			seen = append(seen, ledger.Seen{Where: output.IndexOf(parent), Mark: m})
+		}
+	}
 	for _, dir := range append([]string{j.Output.Dir}, output.Beside(parent, names)...) {
 		r, ok := output.StoredReport(dir)
 		switch {
 		case !ok || r.Budget == nil:
-		case r.Budget.Ledger == l.ID():
-			marks = append(marks, output.MarkOf(&r))
+		case r.Budget.Ledger == id:
+			seen = append(seen, ledger.Seen{Where: dir, Mark: output.MarkOf(&r)})
 		case r.Dataset.ID == j.Dataset.ID && r.Dataset.Unit == j.Dataset.Unit && r.Dataset.Relation == j.Dataset.Relation:
 			elsewhere = dir
 		}
 	}
-	if err := l.Witness(ctx, marks...); err != nil || elsewhere == "" {
+	return seen, elsewhere
+}
+
+// witness compares the ledger with the releases that Witnesses finds: one that is newer than the
+// ledger shows that an old copy of it was put back, or is a forgery. Releases of the same data set
+// from another ledger show that the right one is missing, where this one has not heard of the data
+// set. Either refuses this run, and writes nothing.
+func witness(ctx context.Context, l *ledger.Ledger, j *job.Job) error {
+	seen, elsewhere := Witnesses(j, l.ID())
+	if err := l.Witness(ctx, seen...); err != nil || elsewhere == "" {
 		return err
 	}
 	a, err := l.Account(ctx, plan.AccountOf(j))

@@ -56,9 +56,12 @@ func Beside(parent string, names int) []string {
 	return found[:min(len(found), maxWitnesses)]
 }
 
+// IndexOf returns the path of the list of the releases that were published in a folder.
+func IndexOf(parent string) string { return filepath.Join(parent, indexFile) }
+
 // ReadIndex reads the list of the releases that were published beside each other.
 func ReadIndex(parent string) (all []ledger.Mark) {
-	b, err := file.Read(filepath.Join(parent, indexFile), maxReport)
+	b, err := file.Read(IndexOf(parent), maxReport)
 	if err != nil {
 		return nil
 	}
@@ -116,5 +119,5 @@ func (f *Folder) remember() error {
 	if err := f.disk.Write(temp, 0o644, b.Bytes()); err != nil {
 		return err
 	}
-	return f.disk.Rename(temp, filepath.Join(parent, indexFile))
+	return f.disk.Rename(temp, IndexOf(parent))
 }

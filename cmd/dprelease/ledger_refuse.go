@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+// ledgerRefuse refuses a ledger for good, and lifts that.
+func (e *environment) ledgerRefuse() *cobra.Command {
+	var lift bool
+	var reason string
+	c := &cobra.Command{
+		Use:   "refuse [LEDGER] --reason TEXT [--lift]",
+		Short: "Refuse every spend from a ledger, such as an old copy, or lift that",
+		Long: `refuse keeps everybody from spending from a ledger, such as a copy that must not be used
+any more, until somebody lifts that. The chain records both, by whom and why. A run that
+only sees a release that the ledger does not know is refused by itself, and changes nothing.
+` + whichLedger,
+		Example: `  dprelease ledger refuse old.db --reason "replaced by the server's ledger"
+  dprelease ledger refuse old.db --lift --reason "the server is gone"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := needReason(&reason); err != nil {
+				return err
+			}
+			return e.withLedger(c.Context(), args, ledger.Options{}, func(l *ledger.Ledger) error {
+				r, err := l.Refuse(c.Context(), lift, reason)
+				if err != nil {
+					return err
+				}
+				return e.say(r, "%s\n", refusalText(r))
+			})
+		},
+	}
+	c.Flags().BoolVar(&lift, "lift", false, "let the ledger be used again")
+	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
+	e.byFlag(c)
+	e.outputFlags(c, "print JSON")
+	return c
+}
+
+// refusalText is one refusal, or its end, for people.
+func refusalText(r ledger.Refusal) string {
+	what := "refused the ledger for good"
+	if r.Lifted {
+		what = "let the ledger be used again"
+	}
+	return fmt.Sprintf("record %d: at %s %s %s: %s", r.Record, moment(r.At), r.By, what, r.Reason)
+}
+
+func writeRefusals(w io.Writer, all []ledger.Refusal) {
+	for _, r := range all {
+		fmt.Fprintln(w, refusalText(r))
+	}
+}
+
+// besideOutput returns the releases at and beside the output of the job that stands for a ledger, none
+// where the ledger is named in another way.
+func (e *environment) besideOutput(args []string, l *ledger.Ledger) []ledger.Seen {
+	if len(args) == 0 || filepath.Ext(args[0]) != ".yaml" && filepath.Ext(args[0]) != ".yml" {
+		return nil
+	}
+	j, _ := pipeline.Load(args[0], e.getenv)
+	if j == nil {
+		return nil
+	}
+	return pipeline.Witnesses(j, l.ID())
+}
