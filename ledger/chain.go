@@ -75,6 +75,7 @@ const (
 	kindLook     = "look"
 	kindCharge   = "charge"
 	kindRefuse   = "refuse"
+	kindAnswer   = "answer"
 )
 
 // bodies makes an empty body of each kind.
@@ -96,6 +97,7 @@ var bodies = map[string]func() body{
 	kindLook:     func() body { return new(lookBody) },
 	kindCharge:   func() body { return new(chargeBody) },
 	kindRefuse:   func() body { return new(refuseBody) },
+	kindAnswer:   func() body { return new(answerBody) },
 }
 
 // append carries out a record on the books, stores what it changed, and adds it to the chain.

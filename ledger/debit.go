@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -60,6 +61,7 @@ type Request struct {
 // for ever, that the sum keeps within the limit of the account, and that no other
 // run holds a ticket for the plan. Proof: ledger.proof.md.
 func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
+	var told error
 	err = l.write(ctx, func(t *tx) error {
 		if err := t.admitted(); err != nil {
 			return err
@@ -75,10 +77,8 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		if s.Unfinished && !q.Again {
 			return s.Refusal()
 		}
-		if err := t.stays(q.Tables); err != nil {
-			return err
-		}
-		if ask, err := t.same(q.Account, q.Columns, q.Series.alike()); err != nil || ask {
+		ask, err := t.sameData(q.Account, q.Columns, q.Tables, q.Series.alike())
+		if told, err = t.recordAnswer(q.Account, q.Job, err); told != nil || err != nil || ask {
 			s = Standing{Compare: ask}
 			return err
 		}
@@ -102,7 +102,7 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		s.Ticket, err = t.debit(&q, samples)
 		return err
 	})
-	if err != nil {
+	if err = cmp.Or(err, told); err != nil {
 		return Standing{}, err // what was in the making counts for nothing
 	}
 	return s, nil
@@ -201,7 +201,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, Tables: q.Tables, token: 1, content: q.Content, lease: q.Lease, alike: q.Series.alike()}
+	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, Tables: q.Tables, token: 1, job: q.Job, content: q.Content, lease: q.Lease, alike: q.Series.alike()}
 	if k.lease <= 0 {
 		k.lease = DefaultLease
 	}

@@ -210,6 +210,14 @@ func (t *tx) columns(of []Column) (map[string]*columnUses, error) {
 	return out, nil
 }
 
+// sameData refuses a job on data, or tables, that others were charged for.
+func (t *tx) sameData(k Key, columns []Column, tables []Table, alike []string) (ask bool, err error) {
+	if err := t.stays(tables); err != nil {
+		return false, err
+	}
+	return t.same(k, columns, alike)
+}
+
 // same refuses a job on data that another account, or another slice of this one, was charged for, unless a person said
 // that they are separate, or the slices are alike by what was paid for them. Where the bytes must be known to decide
 // that, and are not, it asks for them.
@@ -250,8 +258,8 @@ func (t *tx) otherAccount(k Key, columns []Column, used map[string]*columnUses) 
 			case c.Digest == "":
 				ask = true
 			default:
-				return false, refuse(CodeSame, "the account of %s was charged for the same data (column %s): a second account would be a second budget for it; use that dataset.id, unit, relation and dataset.slice, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
-					other, c.Name, k.flags(""), other.flags("from"))
+				return false, refuse(CodeSame, "the account of %s was charged for the same data: a second account would be a second budget for it; use that dataset.id, unit, relation and dataset.slice, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
+					other, k.flags(""), other.flags("from"))
 			}
 		}
 	}

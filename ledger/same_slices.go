@@ -46,14 +46,10 @@ func (t *tx) otherSlice(k Key, columns []Column, used map[string]*columnUses, pa
 	if there, err := t.separate(slicesOf(k)); err != nil || there || ask {
 		return ask && !there, err
 	}
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
 	other := k
 	other.Slice.Is = slices.Min(slices.Collect(maps.Keys(agree)))
-	return false, refuse(CodeSame, "the account of %s was charged for the same rows under %s (columns %s): each row would have the limit of both slices; mend the table, or where slices may be alike, as in a panel, say that it is meant: dprelease ledger separate %s --reason TEXT",
-		k, other.Slice, strings.Join(names, ", "), k.flags(""))
+	return false, refuse(CodeSame, "the account of %s was charged for the same rows under %s: each row would have the limit of both slices; mend the table, or where slices may be alike, as in a panel, say that it is meant: dprelease ledger separate %s --reason TEXT",
+		k, other.Slice, k.flags(""))
 }
 
 // slicesOf is the pair that permits slices of one account to be alike.

@@ -53,6 +53,15 @@ func TestTablesStayPrivate(t *testing.T) {
 			t.Errorf("a lookup that becomes private: %v", err)
 		}
 		verified(t, l)
+		// Each refusal, at a debit or a seal, is a record (P40).
+		var asked []string
+		answers, err := l.Answers(background)
+		for _, a := range answers {
+			asked = append(asked, strings.TrimPrefix(a.Job, "job of "))
+		}
+		if got := strings.Join(asked, ", "); err != nil || got != "other, later, both, zones later" {
+			t.Errorf("answers to %s, %v", got, err)
+		}
 
 		// Nobody takes a use away.
 		if _, err := rawDB(t, at).Exec("UPDATE dprelease_columns SET charged = '[]'"); err != nil {

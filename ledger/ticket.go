@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -22,6 +23,7 @@ type Ticket struct {
 	Tables  []Table  // as in the request
 
 	token   int64
+	job     string // its name
 	content string
 	keeps   []string // samples whose rows the seal must bring
 	lease   time.Duration
@@ -158,7 +160,8 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 		return err
 	}
 	digest := digestOf(archive)
-	return l.write(ctx, func(t *tx) error {
+	var told error
+	err = l.write(ctx, func(t *tx) error {
 		r, err := t.held(k)
 		if err != nil {
 			return err
@@ -172,10 +175,8 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 				return refuse(CodeReleased, "the same releases were made from the same data already; these are not published, and their budget is spent")
 			}
 		}
-		if err := t.stays(k.Tables); err != nil {
-			return err
-		}
-		if _, err := t.same(k.Account.Key, k.Columns, k.alike); err != nil {
+		_, err = t.sameData(k.Account.Key, k.Columns, k.Tables, k.alike)
+		if told, err = t.recordAnswer(k.Account.Key, k.job, err); told != nil || err != nil {
 			return err
 		}
 		columns, marks, err := t.charged(k)
@@ -204,4 +205,5 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 		}
 		return t.exec("UPDATE dprelease_releases SET archive = ? WHERE id = ?", archive, k.Release)
 	})
+	return cmp.Or(err, told)
 }

@@ -159,8 +159,8 @@ func (t *tx) trust() (err error) {
 	}
 	var refused any
 	// Of a refusal that was lifted the tree keeps an empty text.
-	_, lifted := t.tree.get(t.state.root, refusedKey)
-	if t.books.refused = t.state.refused; t.state.refused != "" || lifted {
+	lifted, _ := t.tree.get(t.state.root, refusedKey)
+	if t.books.refused = t.state.refused; t.state.refused != "" || lifted != "" {
 		refused = t.state.refused
 	}
 	return t.holds(refusedKey, refused, "what its head says of who refused it")

@@ -46,3 +46,32 @@ func TestEventsDoNotCountRows(t *testing.T) {
 		}
 	}
 }
+
+// Releases are told in the order of the job, though the first takes longest: which mechanism is ready
+// first depends on the rows (P33).
+func TestReleasesAreToldInOrder(t *testing.T) {
+	x := make([]float64, 200_000)
+	for i := range x {
+		x[i] = float64(i % 10)
+	}
+	data := tableOf(t, table.ReleaseColumn{Name: "x", Float64: x})
+	for range 3 {
+		var e events
+		path := write(t, tinyJob, "TABLE", data, "replace-one\n  size: 4", "add-remove",
+			"{name: r, ", "{name: slow, mechanism: median, params: {column: x}, guarantee: {epsilon: 0.1}}\n"+
+				"  - {name: b, mechanism: count, params: {}, guarantee: {epsilon: 0.1}}\n  - {name: a, mechanism: count, params: {sum: x}, guarantee: {epsilon: 0.1}}\n  - {name: r, ",
+			"guarantee: {epsilon: 1}", "guarantee: {epsilon: 0.1}")
+		if _, err := runWith(t, path, func(o *pipeline.Options) { o.Observer = &e }); err != nil {
+			t.Fatal(err)
+		}
+		var done []string
+		for _, ev := range e.all {
+			if ev.Kind == "release-done" {
+				done = append(done, ev.Release)
+			}
+		}
+		if !slices.Equal(done, []string{"slow", "b", "a", "r"}) {
+			t.Errorf("told in the order %v", done)
+		}
+	}
+}

@@ -17,6 +17,7 @@ func TestHideOutcome(t *testing.T) {
 		"the summary": nil,
 		"SAMPLE":      &pipeline.Failure{Exit: 6, Code: "SAMPLE", Message: "no"},
 		"DATA":        &pipeline.Failure{Exit: 6, Code: "DATA", Message: "no", Spent: "this release"},
+		"SAME_DATA":   &pipeline.Failure{Exit: 4, Code: "BUDGET_SAME_DATA", Message: "no"}, // P40
 		"INTERRUPTED": context.Canceled,
 	}
 	file := filepath.Join(t.TempDir(), "CONFIDENTIAL-runs.txt")

@@ -108,7 +108,9 @@ type shownLedger struct {
 	Clocks   []ledger.Turn    `json:"clocks,omitempty"` // that were accepted
 	Refusals []ledger.Refusal `json:"refusals,omitempty"`
 	Warning  string           `json:"warning,omitempty"` // why a run of the job is refused now
-	Accounts []shownAccount   `json:"accounts"`
+	// Answers are the refusals that told a job that its data are those of other releases (P40).
+	Answers  []ledger.Answer `json:"answers,omitempty"`
+	Accounts []shownAccount  `json:"accounts"`
 }
 
 func (e *environment) ledgerShow() *cobra.Command {
@@ -161,6 +163,9 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 	if s.Refusals, err = l.Refusals(ctx); err != nil {
 		return nil, err
 	}
+	if s.Answers, err = l.Answers(ctx); err != nil {
+		return nil, err
+	}
 	acts, err := l.Acts(ctx)
 	if err != nil {
 		return nil, err
@@ -205,6 +210,9 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.Address)
 	writeTurns(w, s.Clocks)
 	writeRefusals(w, s.Refusals)
+	for _, a := range s.Answers {
+		fmt.Fprintf(w, "record %d: at %s %s asked whether data are the same, and was told so: job %s, data set %s\n", a.Record, moment(a.At), a.By, a.Job, a.Dataset)
+	}
 	if s.Warning != "" {
 		fmt.Fprintf(w, "a run is refused now: %s\n", s.Warning)
 	}

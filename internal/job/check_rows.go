@@ -37,6 +37,7 @@ func (k *checker) lookups() {
 		if _, ok := d.Column(l.On()); !ok && l.On() != "" && l.Path != "" {
 			k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is not a declared column", lang.Shown(l.On()))
 		}
+		k.publicUnits(path, l, d.Key.Column)
 		l.SHA256 = k.digestOfFile(lang.Key(path, "path"), l.Path)
 		for _, c := range l.Columns {
 			c.Lookup, c.Outside = l, Handling{Rule: Drop}
@@ -44,6 +45,15 @@ func (k *checker) lookups() {
 				d.Columns = append(d.Columns, c)
 			}
 		}
+	}
+}
+
+// publicUnits finds a lookup by a column that names units, or their members, whose job does not say that
+// everybody may know who is in it: a copy of a private table with one row more is not known again.
+func (k *checker) publicUnits(path string, l *Lookup, of string) { // P32
+	if of != "" && l.On() == of && !l.Public {
+		k.wrong(path, "say public: true if everybody may know who is in it, and all that it says of them; else make it a table of the data set (dataset.tables), and take its columns with join",
+			"is looked up by %s, the column of the unit, and whoever is in a lookup is not protected", lang.Shown(of))
 	}
 }
 

@@ -67,7 +67,11 @@ func (k *checker) tables() {
 		return d.Tables[i].Name, lang.Key("dataset.tables", d.Tables[i].Name)
 	})
 	for _, t := range d.Tables {
-		for _, l := range t.Lookups {
+		for i := range t.Lookups {
+			l := &t.Lookups[i]
+			if m := d.Key.Members; m != nil && m.Column != t.Key.Column {
+				k.publicUnits(lang.Key(lang.Key(lang.Key("dataset.tables", t.Name), "lookups"), l.Name), l, m.Column)
+			}
 			for _, other := range d.Tables { // P32
 				if l.Path != "" && filepath.Clean(l.Path) == filepath.Clean(other.Source.Path) {
 					k.wrong(lang.Key(lang.Key(lang.Key("dataset.tables", t.Name), "lookups"), l.Name), "take columns from it with join", "is table %s of the job, which is private: whoever is in a lookup is not protected", other.Name)

@@ -18,6 +18,8 @@ func lookup() kind[Lookup] {
 			"The column of the CSV file that is looked up. Each value stands in one line", required(), example("zone")),
 		key("match", text(), func(l *Lookup) *string { return &l.Match },
 			"The column of the data that holds the key, where it has another name", example("pickup_zone")),
+		key("public", flag(), func(l *Lookup) *bool { return &l.Public },
+			"Everybody may know who is in the file, and all that it says of them. Needed where it is looked up by the column of the unit", otherwise("false"), out("it promises, and asks for nothing else")),
 		key("columns", named(lookupColumn(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(l *Lookup) *[]Column { return &l.Columns },
 			"The columns of the CSV file that the rows get: numbers with bounds, categories with a domain", required()),

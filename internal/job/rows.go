@@ -71,6 +71,8 @@ type Lookup struct {
 	Key     string   // the column of the public table, and of the data
 	Match   string   // the column of the data, where it has another name
 	Columns []Column // those that it adds
+	// Public says that everybody may know who is in the file, where it is looked up by the column of the unit.
+	Public bool
 
 	// SHA256 is the digest of the file: a job with other contents asks for something else.
 	SHA256 string

@@ -127,6 +127,7 @@ func (r *Runner) distribute(ctx context.Context, src *noise.Source) error {
 			if err := guarded(func() error { return r.release(ctx, d, rel, src.Child(), none) }); err != nil {
 				return err
 			}
+			r.finished(rel)
 		}
 		r.progress(d, 0, 1)(r.Table.Rows())
 	}

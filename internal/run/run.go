@@ -219,11 +219,12 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))
 	finished := make(chan struct{}) // closed when the scan has ended, well or not
-	done := make(chan error, len(batch))
+	done := make([]chan error, len(batch))
 	var scanErr error
 	for i, rel := range batch {
 		sinks[i] = newSink(s, rel, of.capped(rel))
 		own := src.Child()
+		done[i] = make(chan error, 1)
 		// Before the scan begins: whether it is faster than a process depends on the
 		// number of rows (P19).
 		r.options.Observe(Event{Kind: "release-start", Release: rel.Job.Name})
@@ -240,7 +241,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 			if fed := new(sinkError); err != nil && !errors.As(err, &fed) {
 				cancel(err)
 			}
-			done <- err
+			done[i] <- err
 		}()
 	}
 	scanErr = guarded(func() error { return s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) }) })
@@ -256,8 +257,11 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 	}
 	close(finished)
 	errs := make([]error, len(batch))
-	for i := range batch {
-		errs[i] = <-done
+	for i, rel := range batch {
+		// In the order of the job: which mechanism is ready first depends on the rows (P33).
+		if errs[i] = <-done[i]; errors.Join(errs...) == nil {
+			errs[i] = guarded(func() error { r.finished(rel); return nil })
+		}
 	}
 	return firstCause(errs, scanErr, context.Cause(ctx))
 }
@@ -302,8 +306,14 @@ func (r *Runner) release(ctx context.Context, d *plan.PlannedDraw, rel *plan.Pla
 		return err
 	}
 	r.keep(rel, rel.Blanked(rel.InUnits(result)))
-	r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
 	return nil
+}
+
+// finished tells that a release is made, unless a part of it is.
+func (r *Runner) finished(rel *plan.PlannedRelease) {
+	if r.part == nil {
+		r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
+	}
 }
 
 // once runs a mechanism once.

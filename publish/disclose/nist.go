@@ -14,8 +14,8 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// GuidelineText is the text that the list of hazards was checked against.
-const GuidelineText = "NIST SP 800-226, initial public draft of December 2023"
+// GuidelineText names the guideline. The list of hazards was checked against its draft.
+const GuidelineText = "NIST SP 800-226 (final since March 2025), hazards as listed in its draft of December 2023"
 
 // Verdict is what the program can say of a hazard.
 type Verdict string

@@ -16,11 +16,13 @@ import (
 )
 
 // tablesOf returns what a job takes for private and what for public (P32): its files and its
-// lookups, by where they are, and by their bytes. Only CSV files that are small enough can be
+// lookups, by where they are, by the file itself, whatever names it has, and by their bytes. Only CSV files that are small enough can be
 // lookups, so the bytes of no others are read.
 func tablesOf(j *job.Job, l *ledger.Ledger, t *run.OpenedTable) (out []ledger.Table, err error) {
 	add := func(name, known string, public bool) {
-		out = append(out, ledger.Table{Name: name, Mark: l.TableMark(known), Public: public})
+		if known != "" {
+			out = append(out, ledger.Table{Name: name, Mark: l.TableMark(known), Public: public})
+		}
 	}
 	for _, part := range t.Parts() {
 		of, in, at := j, "dataset", "dataset.source"
@@ -34,6 +36,7 @@ func tablesOf(j *job.Job, l *ledger.Ledger, t *run.OpenedTable) (out []ledger.Ta
 			at := job.Key(in+".lookups", lookup.Name)
 			name := j.Pos(at).String() + ": " + at
 			add(name, placeOf(lookup.Path), true)
+			add(name, nodeOf(lookup.Path), true)
 			add(name, "bytes "+lookup.SHA256, true)
 		}
 		if part.Table == nil || of.Dataset.Source.Path == "" {
@@ -41,6 +44,9 @@ func tablesOf(j *job.Job, l *ledger.Ledger, t *run.OpenedTable) (out []ledger.Ta
 		}
 		for _, path := range part.Table.Files() {
 			add(name, placeOf(path), false)
+			if !address.Is(path) {
+				add(name, nodeOf(path), false)
+			}
 			if address.Is(path) || !part.Table.FirstRowNames() {
 				continue // a lookup is a CSV file of this machine
 			}
