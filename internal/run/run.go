@@ -309,7 +309,7 @@ func (r *Runner) release(ctx context.Context, d *plan.PlannedDraw, rel *plan.Pla
 	return nil
 }
 
-// finished tells that a release is made, unless a part of it is.
+// finished reports to the observer that a release is made, unless a part of it is.
 func (r *Runner) finished(rel *plan.PlannedRelease) {
 	if r.part == nil {
 		r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})

@@ -171,7 +171,7 @@ func pinned(ctx context.Context, l *ledger.Ledger, p *plan.Priced) error {
 // joinNotes puts one more note after others.
 func joinNotes(note, more string) string { return strings.Trim(note+"; "+more, "; ") }
 
-// refusesNow says why a run that starts now is refused, "" where nothing is known of that: somebody
+// refusesNow returns why a run that starts now is refused, "" where nothing is known of that: somebody
 // refused the ledger, or a release was seen that it has not paid for.
 func refusesNow(ctx context.Context, l *ledger.Ledger, j *job.Job) (string, error) {
 	var known *ledger.Error
