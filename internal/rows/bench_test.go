@@ -12,14 +12,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/schema"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
 const benchRows = 20_000_000
@@ -33,55 +30,31 @@ func benchTable(b *testing.B) *table.Table {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var fields schema.FieldList
+	var nodes []parquet.Node
 	for _, name := range []string{"miles", "hours", "borough"} {
-		var node schema.Node
-		node, err = schema.NewPrimitiveNode(name, parquet.Repetitions.Optional, parquet.Types.Double, -1, -1)
+		node := parquet.NewPrimitiveNode(name, parquet.Repetitions.Optional, parquet.Types.Double, 0)
 		if name == "borough" {
-			node, err = schema.NewPrimitiveNodeLogical(name, parquet.Repetitions.Optional, schema.StringLogicalType{}, parquet.Types.ByteArray, 0, -1)
+			node = parquet.NewPrimitiveNodeLogical(name, parquet.Repetitions.Optional, parquet.StringLogicalType(), parquet.Types.ByteArray, 0)
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		fields = append(fields, node)
-	}
-	root, err := schema.NewGroupNode("root", parquet.Repetitions.Required, fields, -1)
-	if err != nil {
-		b.Fatal(err)
+		nodes = append(nodes, node)
 	}
 	w := bufio.NewWriter(f)
-	out := file.NewParquetWriter(w, root, file.WithWriterProps(parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy),
-		parquet.WithDictionaryDefault(false), parquet.WithDictionaryFor("borough", true))))
+	out := parquet.NewWriter(w, parquet.Style{Codec: parquet.Codecs.Snappy}, nodes)
 	const group = 1_000_000
 	r := rand.New(rand.NewPCG(1, 2))
-	numbers, texts, levels := make([]float64, group), make([]parquet.ByteArray, group), make([]int16, group)
-	for i := range levels {
-		levels[i], texts[i] = 1, parquet.ByteArray(benchBoroughs[r.IntN(len(benchBoroughs))])
+	texts := make([]parquet.ByteArray, group)
+	for i := range texts {
+		texts[i] = parquet.ByteArray(benchBoroughs[r.IntN(len(benchBoroughs))])
 	}
+	numbers := [2][]float64{make([]float64, group), make([]float64, group)}
 	for range benchRows / group {
-		g, err := out.AppendRowGroupChecked()
-		if err != nil {
-			b.Fatal(err)
-		}
-		for range fields {
-			for i := range numbers {
-				numbers[i] = 100 + 15*r.NormFloat64()
-			}
-			c, err := g.NextColumn()
-			if err != nil {
-				b.Fatal(err)
-			}
-			switch c := c.(type) {
-			case *file.Float64ColumnChunkWriter:
-				_, err = c.WriteBatch(numbers, levels, nil)
-			case *file.ByteArrayColumnChunkWriter:
-				_, err = c.WriteBatch(texts, levels, nil)
-			}
-			if err = errors.Join(err, c.Close()); err != nil {
-				b.Fatal(err)
+		columns := []parquet.Column{{Node: nodes[0], Values: numbers[0]}, {Node: nodes[1], Values: numbers[1]}, {Node: nodes[2], Encoding: parquet.Encodings.RLEDict, Values: texts}}
+		for _, of := range numbers {
+			for i := range of {
+				of[i] = 100 + 15*r.NormFloat64()
 			}
 		}
-		if err := g.Close(); err != nil {
+		if err := out.Group(group, columns); err != nil {
 			b.Fatal(err)
 		}
 	}

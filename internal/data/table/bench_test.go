@@ -9,49 +9,21 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
 // writeFloats writes one float64 column, snappy, in row groups of groupRows.
 func writeFloats(w io.Writer, rows, groupRows int) error {
-	node, err := schema.NewPrimitiveNode("x", parquet.Repetitions.Optional, parquet.Types.Double, -1, -1)
-	if err != nil {
-		return err
-	}
-	root, err := schema.NewGroupNode("root", parquet.Repetitions.Required, schema.FieldList{node}, -1)
-	if err != nil {
-		return err
-	}
-	props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDictionaryDefault(false))
-	out := file.NewParquetWriter(w, root, file.WithWriterProps(props))
+	node := parquet.NewPrimitiveNode("x", parquet.Repetitions.Optional, parquet.Types.Double, 0)
+	out := parquet.NewWriter(w, parquet.Style{Codec: parquet.Codecs.Snappy}, []parquet.Node{node})
 	r := rand.New(rand.NewPCG(1, 2))
-	values, levels := make([]float64, groupRows), make([]int16, groupRows)
-	for i := range levels {
-		levels[i] = 1
-	}
+	values := make([]float64, groupRows)
 	for at := 0; at < rows; at += groupRows {
 		n := min(groupRows, rows-at)
 		for i := range n {
 			values[i] = 100 + 15*r.NormFloat64()
 		}
-		g, err := out.AppendRowGroupChecked()
-		if err != nil {
-			return err
-		}
-		c, err := g.NextColumn()
-		if err != nil {
-			return err
-		}
-		if _, err := c.(*file.Float64ColumnChunkWriter).WriteBatch(values[:n], levels[:n], nil); err != nil {
-			return err
-		}
-		if err := c.Close(); err != nil {
-			return err
-		}
-		if err := g.Close(); err != nil {
+		if err := out.Group(n, []parquet.Column{{Node: node, Values: values[:n]}}); err != nil {
 			return err
 		}
 	}

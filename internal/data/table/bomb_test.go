@@ -15,14 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -81,7 +79,7 @@ func textColumn(name string, n int, encoding parquet.Encoding, text func(i int) 
 	for i := range values {
 		values[i] = parquet.ByteArray(text(i))
 	}
-	node := must(schema.NewPrimitiveNodeLogical(name, parquet.Repetitions.Required, schema.StringLogicalType{}, parquet.Types.ByteArray, -1, -1))
+	node := parquet.NewPrimitiveNodeLogical(name, parquet.Repetitions.Required, parquet.StringLogicalType(), parquet.Types.ByteArray, -1)
 	return genColumn{node: node, values: values, encoding: encoding}
 }
 
@@ -90,12 +88,12 @@ func textColumn(name string, n int, encoding parquet.Encoding, text func(i int) 
 func TestBombs(t *testing.T) {
 	const limit = 64 << 20
 	long := strings.Repeat("x", 40_000)
-	delta := writeParquet(t, style{codec: compress.Codecs.Zstd, groups: []int{10_000}, pageSize: 1 << 30},
+	delta := writeParquet(t, style{codec: parquet.Codecs.Zstd, groups: []int{10_000}, pageSize: 1 << 30},
 		[]genColumn{textColumn("s", 10_000, parquet.Encodings.DeltaByteArray, func(i int) string { return long + fmt.Sprint(i) })})
-	zstd := writeParquet(t, style{codec: compress.Codecs.Zstd, groups: []int{2000}, pageSize: 1 << 30},
+	zstd := writeParquet(t, style{codec: parquet.Codecs.Zstd, groups: []int{2000}, pageSize: 1 << 30},
 		[]genColumn{textColumn("s", 2000, 0, func(i int) string { return fmt.Sprint(i) + long })})
-	node := must(schema.NewPrimitiveNodeLogical("d", parquet.Repetitions.Required, schema.NewDecimalLogicalType(70, 2), parquet.Types.FixedLenByteArray, 32, -1))
-	decimals := writeParquet(t, style{codec: compress.Codecs.Zstd, groups: []int{2_000_000}, pageSize: 1 << 30},
+	node := parquet.NewPrimitiveNodeLogical("d", parquet.Repetitions.Required, parquet.NewDecimalLogicalType(70, 2), parquet.Types.FixedLenByteArray, 32)
+	decimals := writeParquet(t, style{codec: parquet.Codecs.Zstd, groups: []int{2_000_000}, pageSize: 1 << 30},
 		[]genColumn{{node: node, values: slices.Repeat([]parquet.FixedLenByteArray{make([]byte, 32)}, 2_000_000), encoding: parquet.Encodings.ByteStreamSplit}})
 	for name, c := range map[string]struct {
 		data   []byte
@@ -132,10 +130,10 @@ func runLengths(t *testing.T, columns int) []byte {
 	const n = 1 << 24
 	var cols []genColumn
 	for i := range columns {
-		node := must(schema.NewPrimitiveNode(fmt.Sprintf("c%02d", i), parquet.Repetitions.Optional, parquet.Types.Double, -1, -1))
+		node := parquet.NewPrimitiveNode(fmt.Sprintf("c%02d", i), parquet.Repetitions.Optional, parquet.Types.Double, 0)
 		cols = append(cols, genColumn{node: node, values: make([]float64, 8), valid: make([]bool, 8)})
 	}
-	base := writeParquet(t, style{codec: compress.Codecs.Uncompressed, groups: []int{8}}, cols)
+	base := writeParquet(t, style{codec: parquet.Codecs.Uncompressed, groups: []int{8}}, cols)
 	return rewrite(base, func(p *craftedPage) {
 		if p.header.field(1).num != 0 {
 			return
@@ -210,7 +208,7 @@ func TestLargeFilesThatAreHonest(t *testing.T) {
 	}
 	var cols []genColumn
 	for i := range 10 {
-		node := must(schema.NewPrimitiveNode(fmt.Sprintf("c%d", i), parquet.Repetitions.Required, parquet.Types.Double, -1, -1))
+		node := parquet.NewPrimitiveNode(fmt.Sprintf("c%d", i), parquet.Repetitions.Required, parquet.Types.Double, 0)
 		values := make([]float64, n)
 		for k := range values {
 			values[k] = float64(k*k%1000) + float64(i)
@@ -218,7 +216,7 @@ func TestLargeFilesThatAreHonest(t *testing.T) {
 		cols = append(cols, genColumn{node: node, values: values})
 	}
 	path := filepath.Join(t.TempDir(), "x.parquet")
-	write(t, path, writeParquet(t, style{codec: compress.Codecs.Snappy, groups: []int{n}, pageSize: 1 << 20}, cols))
+	write(t, path, writeParquet(t, style{codec: parquet.Codecs.Snappy, groups: []int{n}, pageSize: 1 << 20}, cols))
 	rows, peak, _, err := within(t, path, nil, 24<<20)
 	if err != nil || rows != n || peak > 48<<20 {
 		t.Errorf("%d rows, %v, %d MB in use", rows, err, peak>>20)
@@ -228,7 +226,7 @@ func TestLargeFilesThatAreHonest(t *testing.T) {
 
 // TestKnownBeforeTheDebit: what the footer and the headers tell, Verify tells.
 func TestKnownBeforeTheDebit(t *testing.T) {
-	base := control(t, compress.Codecs.Snappy, true, false, false, 0, nil)
+	base := control(t, parquet.Codecs.Snappy, true, false, false, 0, nil)
 	for _, codec := range []int64{3, 8, 99} {
 		data := rewrite(base, func(*craftedPage) {}, func(f *tnode) { f.field(4).list[0].field(1).list[0].field(3).field(4).num = codec })
 		_, _, before, err := within(t, temp(t, "x", data), nil, 1<<30)
@@ -241,7 +239,7 @@ func TestKnownBeforeTheDebit(t *testing.T) {
 
 // TestNamesThatUnfold: a schema repeats the name of a group in the name of each column inside.
 func TestNamesThatUnfold(t *testing.T) {
-	base := control(t, compress.Codecs.Uncompressed, false, false, false, 0, nil)
+	base := control(t, parquet.Codecs.Uncompressed, false, false, false, 0, nil)
 	data := rewrite(base, nil, func(f *tnode) {
 		num := func(n int64) tnode { return tnode{typ: 5, num: n} }
 		text := func(s string) tnode { return tnode{typ: 8, bytes: []byte(s)} }
@@ -284,7 +282,7 @@ func TestTextThatRepeats(t *testing.T) {
 	if err := errors.Join(w.Write(array.NewRecord(s, []arrow.Array{array.NewStringViewData(data)}, 20_000)), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	delta := writeParquet(t, style{codec: compress.Codecs.Zstd, groups: []int{20_000}, pageSize: 1 << 30},
+	delta := writeParquet(t, style{codec: parquet.Codecs.Zstd, groups: []int{20_000}, pageSize: 1 << 30},
 		[]genColumn{textColumn("s", 20_000, parquet.Encodings.DeltaByteArray, func(int) string { return long })})
 	_, _, _, err := within(t, temp(t, "x", arrows.Bytes()), nil, 64<<20)
 	var e *Error

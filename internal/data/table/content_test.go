@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
 // scanned returns the fingerprint of a table after some scans of it.
@@ -34,7 +34,7 @@ func TestContentIsThatOfTheData(t *testing.T) {
 	cols, _ := generated(5000, 0.1, rand.New(rand.NewPCG(4, 4)))
 	files := map[string]string{}
 	for _, v2 := range []bool{false, true} {
-		data := writeParquet(t, style{codec: compress.Codecs.Snappy, v2: v2, dict: true, pageSize: 1000, groups: []int{3000, 2000}}, cols)
+		data := writeParquet(t, style{codec: parquet.Codecs.Snappy, v2: v2, dict: true, pageSize: 1000, groups: []int{3000, 2000}}, cols)
 		files["parquet"+map[bool]string{true: " v2"}[v2]] = temp(t, "x.parquet", data)
 	}
 	arrow, _ := writeArrow(t, arrowStyle{codec: "zstd", batches: []int{400, 300}})
@@ -71,7 +71,7 @@ func TestContentIsThatOfTheData(t *testing.T) {
 // noticed even where the time stamp does not tell.
 func TestContentNoticesAChange(t *testing.T) {
 	cols, _ := generated(2000, 0, rand.New(rand.NewPCG(5, 5)))
-	data := writeParquet(t, style{codec: compress.Codecs.Uncompressed, pageSize: 1000, groups: []int{2000}}, cols)
+	data := writeParquet(t, style{codec: parquet.Codecs.Uncompressed, pageSize: 1000, groups: []int{2000}}, cols)
 	path := temp(t, "x.parquet", data)
 	info := must(os.Stat(path))
 	tab := must(Open(t.Context(), Spec{Path: path}))
@@ -108,7 +108,7 @@ func TestContentNoticesAChange(t *testing.T) {
 // A file that is cut short while it is open is an error, not fewer bytes.
 func TestContentOfATruncatedFile(t *testing.T) {
 	cols, _ := generated(2000, 0, rand.New(rand.NewPCG(6, 6)))
-	data := writeParquet(t, style{codec: compress.Codecs.Snappy, pageSize: 1000, groups: []int{2000}}, cols)
+	data := writeParquet(t, style{codec: parquet.Codecs.Snappy, pageSize: 1000, groups: []int{2000}}, cols)
 	path := temp(t, "x.parquet", data)
 	tab := must(Open(t.Context(), Spec{Path: path}))
 	defer tab.Close()

@@ -8,13 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
 // control is a small valid file: doubles 0..99 in column x, and 100 of something else in y.
-func control(t testing.TB, codec compress.Compression, optional, dict, v2 bool, enc parquet.Encoding, y any) []byte {
+func control(t testing.TB, codec parquet.Codec, optional, dict, v2 bool, enc parquet.Encoding, y any) []byte {
 	t.Helper()
 	rep := parquet.Repetitions.Required
 	var valid []bool
@@ -29,8 +27,8 @@ func control(t testing.TB, codec compress.Compression, optional, dict, v2 bool, 
 	for i := range x {
 		x[i] = float64(i)
 	}
-	node := func(name string, typ parquet.Type) schema.Node {
-		return must(schema.NewPrimitiveNode(name, rep, typ, -1, -1))
+	node := func(name string, typ parquet.Type) parquet.Node {
+		return parquet.NewPrimitiveNode(name, rep, typ, 0)
 	}
 	cols := []genColumn{{node: node("x", parquet.Types.Double), values: x, valid: valid}}
 	switch y.(type) {
@@ -78,7 +76,7 @@ func refused(t *testing.T, code string, data []byte) {
 }
 
 func TestCraftedFooters(t *testing.T) {
-	none := compress.Codecs.Uncompressed
+	none := parquet.Codecs.Uncompressed
 	base := control(t, none, false, false, false, 0, integers(100))
 	group := func(f *tnode) *tnode { return &f.field(4).list[0] }
 	meta := func(f *tnode, c int) *tnode { return group(f).field(1).list[c].field(3) }
@@ -132,7 +130,7 @@ func TestCraftedFooters(t *testing.T) {
 }
 
 func TestCraftedPages(t *testing.T) {
-	c := compress.Codecs
+	c := parquet.Codecs
 	first := func(change func(p *craftedPage)) func(p *craftedPage) {
 		return func(p *craftedPage) {
 			if p.column == 0 && p.index == 0 {
@@ -212,7 +210,7 @@ func TestCraftedPages(t *testing.T) {
 // TestNullPages: a few bytes can stand for 2^24 nulls. They are read in bounded memory; when there are too many of
 // them for the size of the file, they are refused.
 func TestNullPages(t *testing.T) {
-	base := control(t, compress.Codecs.Uncompressed, true, false, false, 0, nil)
+	base := control(t, parquet.Codecs.Uncompressed, true, false, false, 0, nil)
 	const page = 1 << 24
 	crafted := func(pages int) []byte {
 		return rewrite(base, func(p *craftedPage) {

@@ -8,12 +8,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow/float16"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/apache/arrow/go/v15/arrow/float16"
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
 // TestIndicesOfEveryWidth packs random values by the definition of the format and reads them back.
@@ -104,18 +103,18 @@ func TestRarerTypes(t *testing.T) {
 		d32[i] = int32(wd32[i])
 		valid[i] = i%9 != 0
 	}
-	logical := func(name string, l schema.LogicalType, typ parquet.Type, size int) schema.Node {
-		return must(schema.NewPrimitiveNodeLogical(name, opt, l, typ, size, -1))
+	logical := func(name string, l parquet.Annotation, typ parquet.Type, size int) parquet.Node {
+		return parquet.NewPrimitiveNodeLogical(name, opt, l, typ, size)
 	}
 	T := parquet.Types
 	cols := []genColumn{
-		{node: logical("half", schema.Float16LogicalType{}, T.FixedLenByteArray, 2), values: half, valid: valid},
-		{node: logical("wide", schema.NewDecimalLogicalType(38, 10), T.FixedLenByteArray, 16), values: wide, valid: valid},
-		{node: logical("blob", schema.NewDecimalLogicalType(18, 3), T.ByteArray, -1), values: blob, valid: valid},
-		{node: logical("blobdelta", schema.NewDecimalLogicalType(18, 3), T.ByteArray, -1), values: blob, valid: valid, encoding: parquet.Encodings.DeltaLengthByteArray},
-		{node: logical("u64", schema.NewIntLogicalType(64, false), T.Int64, -1), values: u64, valid: valid},
-		{node: logical("d32", schema.NewDecimalLogicalType(9, 2), T.Int32, -1), values: d32, valid: valid},
-		{node: logical("uuid", schema.UUIDLogicalType{}, T.FixedLenByteArray, 16), values: wide, valid: valid},
+		{node: logical("half", parquet.Float16LogicalType(), T.FixedLenByteArray, 2), values: half, valid: valid},
+		{node: logical("wide", parquet.NewDecimalLogicalType(38, 10), T.FixedLenByteArray, 16), values: wide, valid: valid},
+		{node: logical("blob", parquet.NewDecimalLogicalType(18, 3), T.ByteArray, -1), values: blob, valid: valid},
+		{node: logical("blobdelta", parquet.NewDecimalLogicalType(18, 3), T.ByteArray, -1), values: blob, valid: valid, encoding: parquet.Encodings.DeltaLengthByteArray},
+		{node: logical("u64", parquet.NewIntLogicalType(64, false), T.Int64, -1), values: u64, valid: valid},
+		{node: logical("d32", parquet.NewDecimalLogicalType(9, 2), T.Int32, -1), values: d32, valid: valid},
+		{node: logical("uuid", parquet.UUIDLogicalType(), T.FixedLenByteArray, 16), values: wide, valid: valid},
 	}
 	want := []wantColumn{
 		{name: "half", f64: whalf, valid: valid}, {name: "wide", f64: wwide, valid: valid}, {name: "blob", i64: wblob, valid: valid},

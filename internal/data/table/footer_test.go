@@ -8,9 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/schema"
-
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
@@ -26,7 +24,7 @@ func TestFooterBits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var signed []string // the columns of which a bit makes signed ones
 			for k := range cols {
-				data := withChecksums(t, writeParquet(t, style{codec: compress.Codecs.Uncompressed, pageSize: 300, groups: []int{65}}, cols[k:k+1]))
+				data := withChecksums(t, writeParquet(t, style{codec: parquet.Codecs.Uncompressed, pageSize: 300, groups: []int{65}}, cols[k:k+1]))
 				if body, footer := footerOf(data); without > 0 {
 					column := &footer.field(2).list[1]
 					if column.field(without) == nil {
@@ -80,7 +78,7 @@ const (
 func saysSigned(data []byte) bool {
 	_, footer := footerOf(data)
 	n := footer.field(2).list[1].field(convertedType)
-	return n != nil && int(schema.ConvertedTypes.Int8) <= int(n.num) && int(n.num) <= int(schema.ConvertedTypes.Int64)
+	return n != nil && parquet.ConvertedInt8 <= int(n.num) && int(n.num) <= parquet.ConvertedInt64
 }
 
 // withSign returns what a column of unsigned numbers of 32 bits holds where the highest bit is taken for a sign.

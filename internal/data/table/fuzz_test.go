@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
 // FuzzScan: no file makes a scan panic; it delivers all rows or an Error, and codes stay inside their dictionaries.
@@ -28,7 +28,7 @@ func FuzzScan(f *testing.F) {
 		s := style{codec: allCodecs[i%len(allCodecs)], v2: i%2 == 0, dict: i%3 == 0, nulls: float64(i%4) / 10, pageSize: 200, groups: []int{30, 9}}
 		cols, _ := generated(39, s.nulls, rand.New(rand.NewPCG(8, uint64(i))))
 		if i < 6 {
-			s.codec = compress.Codecs.Uncompressed
+			s.codec = parquet.Codecs.Uncompressed
 		}
 		f.Add(writeParquet(f, s, cols[i:i+1]))
 	}

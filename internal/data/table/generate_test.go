@@ -9,15 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
 // style is how a generated file is written.
 type style struct {
-	codec    compress.Compression
+	codec    parquet.Codec
 	v2       bool
 	dict     bool
 	pageSize int64
@@ -32,7 +29,7 @@ func (s style) String() string {
 
 // genColumn is one column to write: the values without nulls, and which rows are null.
 type genColumn struct {
-	node     schema.Node
+	node     parquet.Node
 	encoding parquet.Encoding // 0 (plain) when nothing else is wanted
 	values   any              // []int32, []int64, []float32, []float64, []bool, []parquet.ByteArray, []parquet.FixedLenByteArray, []parquet.Int96
 	valid    []bool           // nil: required column
@@ -45,41 +42,25 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// writeParquet writes the columns with arrow-go's writer, which is not the code under test.
+// writeParquet writes the columns of a file.
 func writeParquet(t testing.TB, s style, cols []genColumn) []byte {
 	t.Helper()
-	var fields schema.FieldList
-	version := parquet.DataPageV1
-	if s.v2 {
-		version = parquet.DataPageV2
+	nodes := make([]parquet.Node, len(cols))
+	for i, c := range cols {
+		nodes[i] = c.node
 	}
-	props := []parquet.WriterProperty{
-		parquet.WithCompression(s.codec), parquet.WithDictionaryDefault(s.dict), parquet.WithDataPageVersion(version),
-		parquet.WithBatchSize(64), parquet.WithVersion(parquet.V2_LATEST),
-	}
-	if s.pageSize > 0 {
-		props = append(props, parquet.WithDataPageSize(s.pageSize))
-	}
-	for _, c := range cols {
-		fields = append(fields, c.node)
-		if c.encoding != 0 {
-			props = append(props, parquet.WithDictionaryFor(c.node.Name(), false), parquet.WithEncodingFor(c.node.Name(), c.encoding))
-		}
-	}
-	root := must(schema.NewGroupNode("root", parquet.Repetitions.Required, fields, -1))
 	var buf bytes.Buffer
-	w := file.NewParquetWriter(&buf, root, file.WithWriterProps(parquet.NewWriterProperties(props...)))
+	w := parquet.NewWriter(&buf, parquet.Style{Codec: s.codec, V2: s.v2, Dict: s.dict, PageSize: s.pageSize}, nodes)
 	at := 0
 	for _, rows := range s.groups {
-		g := must(w.AppendRowGroupChecked())
-		for _, c := range cols {
-			cw := must(g.NextColumn())
-			writeColumn(t, cw, c, at, at+rows)
-			if err := cw.Close(); err != nil {
-				t.Fatal(err)
+		part := make([]parquet.Column, len(cols))
+		for i, c := range cols {
+			part[i] = parquet.Column{Node: c.node, Encoding: c.encoding, Values: valuesOfRows(c, at, at+rows)}
+			if c.valid != nil {
+				part[i].Valid = c.valid[at : at+rows]
 			}
 		}
-		if err := g.Close(); err != nil {
+		if err := w.Group(rows, part); err != nil {
 			t.Fatal(err)
 		}
 		at += rows
@@ -90,42 +71,27 @@ func writeParquet(t testing.TB, s style, cols []genColumn) []byte {
 	return buf.Bytes()
 }
 
-func writeColumn(t testing.TB, cw file.ColumnChunkWriter, c genColumn, from, to int) {
-	var levels []int16
-	if c.valid != nil {
-		levels = make([]int16, 0, to-from)
-		for _, ok := range c.valid[from:to] {
-			if ok {
-				levels = append(levels, 1)
-			} else {
-				levels = append(levels, 0)
-			}
-		}
+// valuesOfRows returns the values of some rows.
+func valuesOfRows(c genColumn, from, to int) any {
+	switch v := c.values.(type) {
+	case []int32:
+		return present(v, c.valid, from, to)
+	case []int64:
+		return present(v, c.valid, from, to)
+	case []float32:
+		return present(v, c.valid, from, to)
+	case []float64:
+		return present(v, c.valid, from, to)
+	case []bool:
+		return present(v, c.valid, from, to)
+	case []parquet.ByteArray:
+		return present(v, c.valid, from, to)
+	case []parquet.FixedLenByteArray:
+		return present(v, c.valid, from, to)
+	case []parquet.Int96:
+		return present(v, c.valid, from, to)
 	}
-	var err error
-	switch w := cw.(type) {
-	case *file.Int32ColumnChunkWriter:
-		_, err = w.WriteBatch(present(c.values.([]int32), c.valid, from, to), levels, nil)
-	case *file.Int64ColumnChunkWriter:
-		_, err = w.WriteBatch(present(c.values.([]int64), c.valid, from, to), levels, nil)
-	case *file.Float32ColumnChunkWriter:
-		_, err = w.WriteBatch(present(c.values.([]float32), c.valid, from, to), levels, nil)
-	case *file.Float64ColumnChunkWriter:
-		_, err = w.WriteBatch(present(c.values.([]float64), c.valid, from, to), levels, nil)
-	case *file.BooleanColumnChunkWriter:
-		_, err = w.WriteBatch(present(c.values.([]bool), c.valid, from, to), levels, nil)
-	case *file.ByteArrayColumnChunkWriter:
-		_, err = w.WriteBatch(present(c.values.([]parquet.ByteArray), c.valid, from, to), levels, nil)
-	case *file.FixedLenByteArrayColumnChunkWriter:
-		_, err = w.WriteBatch(present(c.values.([]parquet.FixedLenByteArray), c.valid, from, to), levels, nil)
-	case *file.Int96ColumnChunkWriter:
-		_, err = w.WriteBatch(present(c.values.([]parquet.Int96), c.valid, from, to), levels, nil)
-	default:
-		t.Fatalf("no writer for %T", cw)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	panic("no such values")
 }
 
 func present[T any](v []T, valid []bool, from, to int) []T {
@@ -185,8 +151,8 @@ func generated(n int, nulls float64, r *rand.Rand) (cols []genColumn, want []wan
 	if nulls > 0 {
 		rep = parquet.Repetitions.Optional
 	}
-	add := func(name string, logical schema.LogicalType, typ parquet.Type, length int, enc parquet.Encoding, values any, w wantColumn) {
-		node := must(schema.NewPrimitiveNodeLogical(name, rep, logical, typ, length, -1))
+	add := func(name string, logical parquet.Annotation, typ parquet.Type, length int, enc parquet.Encoding, values any, w wantColumn) {
+		node := parquet.NewPrimitiveNodeLogical(name, rep, logical, typ, length)
 		if nulls > 0 {
 			w.valid = make([]bool, n)
 			for i := range w.valid {
@@ -200,7 +166,7 @@ func generated(n int, nulls float64, r *rand.Rand) (cols []genColumn, want []wan
 		cols = append(cols, genColumn{node: node, encoding: enc, values: values, valid: w.valid})
 		want = append(want, w)
 	}
-	T, E, none := parquet.Types, parquet.Encodings, schema.NoLogicalType{}
+	T, E, none := parquet.Types, parquet.Encodings, parquet.NoLogicalType()
 	f64, f32 := make([]float64, n), make([]float32, n)
 	wide32, i32, i64, u32, small := make([]float64, n), make([]int32, n), make([]int64, n), make([]int32, n), make([]int32, n)
 	w32, w64, wu32, wsmall := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
@@ -250,18 +216,18 @@ func generated(n int, nulls float64, r *rand.Rand) (cols []genColumn, want []wan
 	add("i32split", none, T.Int32, -1, E.ByteStreamSplit, i32, wantColumn{i64: w32})
 	add("i64", none, T.Int64, -1, plain, i64, wantColumn{i64: w64})
 	add("i64delta", none, T.Int64, -1, E.DeltaBinaryPacked, i64, wantColumn{i64: w64})
-	add("u32", schema.NewIntLogicalType(32, false), T.Int32, -1, plain, u32, wantColumn{i64: wu32})
-	add("small", schema.NewIntLogicalType(8, true), T.Int32, -1, plain, small, wantColumn{i64: wsmall})
-	add("date", schema.DateLogicalType{}, T.Int32, -1, plain, small, wantColumn{i64: wsmall})
-	add("stamp", schema.NewTimestampLogicalType(true, schema.TimeUnitMicros), T.Int64, -1, E.DeltaBinaryPacked, i64, wantColumn{i64: w64})
+	add("u32", parquet.NewIntLogicalType(32, false), T.Int32, -1, plain, u32, wantColumn{i64: wu32})
+	add("small", parquet.NewIntLogicalType(8, true), T.Int32, -1, plain, small, wantColumn{i64: wsmall})
+	add("date", parquet.DateLogicalType(), T.Int32, -1, plain, small, wantColumn{i64: wsmall})
+	add("stamp", parquet.NewTimestampLogicalType(true, parquet.TimeUnitMicros), T.Int64, -1, E.DeltaBinaryPacked, i64, wantColumn{i64: w64})
 	add("bool", none, T.Boolean, -1, plain, bools, wantColumn{i64: wbools})
 	add("boolrle", none, T.Boolean, -1, E.RLE, bools, wantColumn{i64: wbools})
-	add("text", schema.StringLogicalType{}, T.ByteArray, -1, plain, texts, wantColumn{texts: wtexts})
-	add("textlen", schema.StringLogicalType{}, T.ByteArray, -1, E.DeltaLengthByteArray, texts, wantColumn{texts: wtexts})
-	add("textdelta", schema.StringLogicalType{}, T.ByteArray, -1, E.DeltaByteArray, texts, wantColumn{texts: wtexts})
-	add("few", schema.StringLogicalType{}, T.ByteArray, -1, plain, few, wantColumn{texts: wfew})
-	add("dec", schema.NewDecimalLogicalType(18, 4), T.FixedLenByteArray, 9, plain, dec, wantColumn{i64: wdec})
-	add("decsplit", schema.NewDecimalLogicalType(18, 4), T.FixedLenByteArray, 9, E.ByteStreamSplit, dec, wantColumn{i64: wdec})
+	add("text", parquet.StringLogicalType(), T.ByteArray, -1, plain, texts, wantColumn{texts: wtexts})
+	add("textlen", parquet.StringLogicalType(), T.ByteArray, -1, E.DeltaLengthByteArray, texts, wantColumn{texts: wtexts})
+	add("textdelta", parquet.StringLogicalType(), T.ByteArray, -1, E.DeltaByteArray, texts, wantColumn{texts: wtexts})
+	add("few", parquet.StringLogicalType(), T.ByteArray, -1, plain, few, wantColumn{texts: wfew})
+	add("dec", parquet.NewDecimalLogicalType(18, 4), T.FixedLenByteArray, 9, plain, dec, wantColumn{i64: wdec})
+	add("decsplit", parquet.NewDecimalLogicalType(18, 4), T.FixedLenByteArray, 9, E.ByteStreamSplit, dec, wantColumn{i64: wdec})
 	add("int96", none, T.Int96, -1, plain, i96, wantColumn{i64: w96})
 	return cols, want
 }

@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -31,97 +27,6 @@ func writeRelease(w io.Writer, r Release, do func(buf *bytes.Buffer, r Release) 
 	}
 	_, err := w.Write(buf.Bytes())
 	return err
-}
-
-func parquetRelease(buf *bytes.Buffer, r Release) error {
-	fields := make(schema.FieldList, len(r.Columns))
-	for i, c := range r.Columns {
-		rep := parquet.Repetitions.Required
-		if c.Valid != nil {
-			rep = parquet.Repetitions.Optional
-		}
-		var (
-			typ  = parquet.Types.ByteArray
-			note = schema.LogicalType(schema.StringLogicalType{})
-		)
-		switch {
-		case c.Float64 != nil:
-			typ, note = parquet.Types.Double, schema.NoLogicalType{}
-		case c.Int64 != nil:
-			typ, note = parquet.Types.Int64, schema.NoLogicalType{}
-		}
-		node, err := schema.NewPrimitiveNodeLogical(c.Name, rep, note, typ, -1, -1)
-		if err != nil {
-			return err
-		}
-		fields[i] = node
-	}
-	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
-	if err != nil {
-		return err
-	}
-	props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("dprelease"))
-	out := file.NewParquetWriter(buf, root, file.WithWriterProps(props))
-	group, err := out.AppendRowGroupChecked()
-	if err != nil {
-		return err
-	}
-	for i := range r.Columns {
-		col, err := group.NextColumn()
-		if err != nil {
-			return err
-		}
-		if err := writeReleaseColumn(col, &r.Columns[i]); err != nil {
-			return err
-		}
-		if err := col.Close(); err != nil {
-			return err
-		}
-	}
-	if err := group.Close(); err != nil {
-		return err
-	}
-	return out.Close()
-}
-
-func writeReleaseColumn(w file.ColumnChunkWriter, c *ReleaseColumn) error {
-	var levels []int16
-	if c.Valid != nil {
-		levels = make([]int16, len(c.Valid))
-		for i, ok := range c.Valid {
-			if ok {
-				levels[i] = 1
-			}
-		}
-	}
-	var err error
-	switch w := w.(type) {
-	case *file.Float64ColumnChunkWriter:
-		_, err = w.WriteBatch(compacted(c.Float64, c.Valid), levels, nil)
-	case *file.Int64ColumnChunkWriter:
-		_, err = w.WriteBatch(compacted(c.Int64, c.Valid), levels, nil)
-	case *file.ByteArrayColumnChunkWriter:
-		texts := make([]parquet.ByteArray, len(c.Text))
-		for i, s := range c.Text {
-			texts[i] = parquet.ByteArray(s)
-		}
-		_, err = w.WriteBatch(compacted(texts, c.Valid), levels, nil)
-	}
-	return err
-}
-
-// compacted drops the missing values.
-func compacted[T any](v []T, valid []bool) []T {
-	if valid == nil {
-		return v
-	}
-	out := make([]T, 0, len(v))
-	for i, ok := range valid {
-		if ok {
-			out = append(out, v[i])
-		}
-	}
-	return out
 }
 
 // blanked puts zeros in the places of missing values. An Arrow buffer has room there, and the bytes of a release must not

@@ -14,9 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -100,7 +98,7 @@ func TestResident(t *testing.T) {
 // bombs are small files that stand for much memory, in shapes that differ in where it is taken.
 func bombs(t *testing.T, big string) map[string][]byte {
 	t.Helper()
-	text := func(encoding parquet.Encoding, codec compress.Compression, n int, of func(i int) string) []byte {
+	text := func(encoding parquet.Encoding, codec parquet.Codec, n int, of func(i int) string) []byte {
 		dict := encoding == parquet.Encodings.RLEDict
 		if dict {
 			encoding = parquet.Encodings.Plain
@@ -122,12 +120,12 @@ func bombs(t *testing.T, big string) map[string][]byte {
 	}
 	numbered := func(i int) string { return fmt.Sprint(i) + big }
 	return map[string][]byte{
-		"prefixes.parquet":       text(parquet.Encodings.DeltaByteArray, compress.Codecs.Zstd, 400, func(i int) string { return big + fmt.Sprint(i) }),
-		"lengths.parquet":        text(parquet.Encodings.DeltaLengthByteArray, compress.Codecs.Zstd, 230, numbered),
-		"dictionary.parquet":     text(parquet.Encodings.RLEDict, compress.Codecs.Zstd, 230, numbered),
-		"page-zstd.parquet":      text(0, compress.Codecs.Zstd, 230, numbered),
-		"page-gzip.parquet":      text(0, compress.Codecs.Gzip, 230, numbered),
-		"page-snappy.parquet":    text(0, compress.Codecs.Snappy, 230, numbered),
+		"prefixes.parquet":       text(parquet.Encodings.DeltaByteArray, parquet.Codecs.Zstd, 400, func(i int) string { return big + fmt.Sprint(i) }),
+		"lengths.parquet":        text(parquet.Encodings.DeltaLengthByteArray, parquet.Codecs.Zstd, 230, numbered),
+		"dictionary.parquet":     text(parquet.Encodings.RLEDict, parquet.Codecs.Zstd, 230, numbered),
+		"page-zstd.parquet":      text(0, parquet.Codecs.Zstd, 230, numbered),
+		"page-gzip.parquet":      text(0, parquet.Codecs.Gzip, 230, numbered),
+		"page-snappy.parquet":    text(0, parquet.Codecs.Snappy, 230, numbered),
 		"runs.parquet":           runLengths(t, 30),
 		"views.arrow":            overlappingViews(t),
 		"one-field.csv.gz":       append(gzipped("s\n", 1), gzipped(big, 600)...),

@@ -6,14 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet/compress"
-
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
-var allCodecs = []compress.Compression{
-	compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli,
-	compress.Codecs.Zstd, compress.Codecs.Lz4Raw,
+var allCodecs = []parquet.Codec{
+	parquet.Codecs.Uncompressed, parquet.Codecs.Snappy, parquet.Codecs.Gzip, parquet.Codecs.Brotli,
+	parquet.Codecs.Zstd, parquet.Codecs.Lz4Raw,
 }
 
 // styles covers every codec, both page versions, dictionaries, nulls, and row groups from one page to many.
@@ -101,8 +100,8 @@ func checkScan(t *testing.T, path string, want []wantColumn, n int) {
 func TestScanLargeGroups(t *testing.T) {
 	n := tier.Of(60_000, 300_000)
 	for _, s := range []style{
-		{codec: compress.Codecs.Snappy, groups: []int{n / 3 * 2, n / 3}},
-		{codec: compress.Codecs.Zstd, v2: true, groups: []int{n}, nulls: 0.01, pageSize: int64(n / 3), dict: true},
+		{codec: parquet.Codecs.Snappy, groups: []int{n / 3 * 2, n / 3}},
+		{codec: parquet.Codecs.Zstd, v2: true, groups: []int{n}, nulls: 0.01, pageSize: int64(n / 3), dict: true},
 	} {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
 			cols, want := generated(n, s.nulls, rand.New(rand.NewPCG(2, 3)))
@@ -122,7 +121,7 @@ func TestRandomPicks(t *testing.T) {
 	for _, k := range keep {
 		someCols, some, names = append(someCols, cols[k]), append(some, want[k]), append(names, want[k].name)
 	}
-	path := temp(t, "x.parquet", writeParquet(t, style{codec: compress.Codecs.Snappy, dict: true, pageSize: 8000, groups: []int{70_000, 1, 329_999}}, someCols))
+	path := temp(t, "x.parquet", writeParquet(t, style{codec: parquet.Codecs.Snappy, dict: true, pageSize: 8000, groups: []int{70_000, 1, 329_999}}, someCols))
 	tab := must(Open(t.Context(), Spec{Path: path}))
 	defer tab.Close()
 	for seed := range tier.Of[uint64](5, 20) {

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet/compress"
 	"go.uber.org/goleak"
+
+	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +33,7 @@ func folder(t *testing.T) (dir string, want []wantColumn) {
 			}
 			part = append(part, c)
 		}
-		write(t, filepath.Join(dir, name), writeParquet(t, style{codec: compress.Codecs.Snappy, groups: []int{20, 10}}, part))
+		write(t, filepath.Join(dir, name), writeParquet(t, style{codec: parquet.Codecs.Snappy, groups: []int{20, 10}}, part))
 	}
 	write(t, filepath.Join(dir, "_SUCCESS"), nil)
 	write(t, filepath.Join(dir, ".hidden.parquet"), []byte("no"))
@@ -126,7 +127,7 @@ func TestPagesAreSkipped(t *testing.T) {
 	for _, v2 := range []bool{false, true} {
 		n := 200_000
 		cols, want := generated(n, 0, rand.New(rand.NewPCG(9, 9)))
-		path := temp(t, "x.parquet", writeParquet(t, style{codec: compress.Codecs.Snappy, v2: v2, pageSize: 8000, groups: []int{n}}, cols[:1]))
+		path := temp(t, "x.parquet", writeParquet(t, style{codec: parquet.Codecs.Snappy, v2: v2, pageSize: 8000, groups: []int{n}}, cols[:1]))
 		tab, err := Open(context.Background(), Spec{Path: path})
 		if err != nil {
 			t.Fatal(err)

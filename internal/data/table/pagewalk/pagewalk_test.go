@@ -9,9 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
 // files are those of other writers and the hostile ones, as seeds and as a corpus.
@@ -31,69 +28,6 @@ func load(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// TestAgainstLibrary compares what is read here with arrow-go's reading of the same footers.
-func TestAgainstLibrary(t *testing.T) {
-	for _, name := range files(t, "writers", 15) {
-		b := load(t, name)
-		f, err := ReadFooter(bytes.NewReader(b), int64(len(b)))
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		lib, err := file.NewParquetReader(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		md := lib.MetaData()
-		if f.Rows != md.NumRows || len(f.Groups) != lib.NumRowGroups() || len(f.Leaves) != md.Schema.NumColumns() {
-			t.Fatalf("%s: %d rows, %d groups, %d columns", name, f.Rows, len(f.Groups), len(f.Leaves))
-		}
-		for i := range f.Leaves {
-			l, c := &f.Leaves[i], md.Schema.Column(i)
-			if l.String() != c.Path() || int(l.Type) != int(c.PhysicalType()) || l.MaxDef != int(c.MaxDefinitionLevel()) || l.MaxRep != int(c.MaxRepetitionLevel()) {
-				t.Errorf("%s: column %d: %+v", name, i, l)
-			}
-			if l.Type == FixedLen && l.TypeLen != c.TypeLength() {
-				t.Errorf("%s: column %s: length %d", name, l, l.TypeLen)
-			}
-			sameMeaning(t, name, l, c.LogicalType())
-		}
-		for g := range f.Groups {
-			for i, k := range f.Groups[g].Chunks {
-				c, err := md.RowGroup(g).ColumnChunk(i)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if k.Values != c.NumValues() || k.Len != c.TotalCompressedSize() || k.DataPage != c.DataPageOffset() || int(k.Codec) != int(c.Compression()) {
-					t.Errorf("%s: group %d, column %d: %+v", name, g, i, k)
-				}
-			}
-		}
-	}
-}
-
-func sameMeaning(t *testing.T, name string, l *Leaf, lt schema.LogicalType) {
-	t.Helper()
-	ok := true
-	switch lt := lt.(type) {
-	case schema.StringLogicalType:
-		ok = l.Note.Meaning == Text
-	case schema.DecimalLogicalType:
-		ok = l.Note.Meaning == Decimal && l.Note.Scale == int(lt.Scale()) && l.Note.Precision == int(lt.Precision())
-	case schema.DateLogicalType:
-		ok = l.Note.Meaning == Date
-	case schema.TimestampLogicalType:
-		units := map[schema.TimeUnitType]Unit{schema.TimeUnitMillis: Millis, schema.TimeUnitMicros: Micros, schema.TimeUnitNanos: Nanos}
-		ok = l.Note.Meaning == Timestamp && l.Note.Unit == units[lt.TimeUnit()]
-	case schema.IntLogicalType:
-		ok = l.Note.Meaning == Integer && l.Note.Bits == int(lt.BitWidth()) && l.Note.Signed == lt.IsSigned()
-	case schema.UnknownLogicalType, schema.NoLogicalType:
-		ok = l.Note.Meaning == Plain
-	}
-	if !ok || l.Doubt != "" {
-		t.Errorf("%s: column %s: %+v (%s) is not %v", name, l, l.Note, l.Doubt, lt)
-	}
 }
 
 // TestWalkCoversPages walks every flat column of every file; the pages must sum to the chunk.
