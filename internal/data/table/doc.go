@@ -39,7 +39,7 @@
 //
 // # What it may import
 //
-// Arrow's IPC writer (v15), arrow-go v18's parquet/file, the codecs, the flatbuffers runtime, and XXH3. No Arrow type appears
+// Arrow's IPC writer (v15), the codecs, the flatbuffers runtime, and XXH3. No Arrow type appears
 // in an exported signature. 64-bit little-endian machines only.
 //
 // # What it promises

@@ -54,7 +54,7 @@ func rowValue(column string, i int) (v any, known bool) {
 	return nil, false
 }
 
-// TestOtherWriters reads files by DuckDB, arrow-rs, Polars, hyparquet and Arrow JavaScript.
+// TestOtherWriters reads files by pyarrow, DuckDB, arrow-rs, Polars, hyparquet and Arrow JavaScript.
 func TestOtherWriters(t *testing.T) {
 	var names []string
 	for _, pattern := range []string{"*.parquet", "*.arrow", "*.arrows"} {
@@ -64,7 +64,7 @@ func TestOtherWriters(t *testing.T) {
 		}
 		names = append(names, some...)
 	}
-	if len(names) != 21 {
+	if len(names) != 26 {
 		t.Fatalf("found %d files", len(names))
 	}
 	for _, name := range names {
