@@ -30,6 +30,13 @@ func (a *assembler) init(t *Table, cols []int) {
 	}
 }
 
+// forget gives up the texts of the last batch, so that they can be collected.
+func (a *assembler) forget() {
+	for i := range a.columns {
+		a.columns[i].Dict = nil
+	}
+}
+
 // column fills columns[col] with the rows of the spans.
 func (a *assembler) column(col int, spans []span, rows int) {
 	out := &a.columns[col]

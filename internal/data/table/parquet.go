@@ -171,10 +171,10 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	case page.Coded():
 		p.cost = values * 5
 	case page.Encoding == pagewalk.EncDeltaBytes:
-		p.cost = values*5 + internCost(values, page.Texts)
+		p.cost = values*5 + keptDicts*internCost(values, page.Texts)
 		p.scratch += unpacked // the text before
 	default:
-		p.cost = values*5 + internCost(values, unpacked)
+		p.cost = values*5 + keptDicts*internCost(values, unpacked)
 	}
 	if c.facts.Codec == pagewalk.Brotli {
 		p.scratch += min(brotliWindow, 2*unpacked)
@@ -188,6 +188,10 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	}
 	return p
 }
+
+// keptDicts is how many dictionaries of a column are held at once: whoever reads a column may keep the texts of the last page
+// until it has those of the next.
+const keptDicts = 2
 
 // brotliWindow is the most that unpacking brotli holds beside the page.
 const brotliWindow = 17 << 20

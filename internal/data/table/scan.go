@@ -412,6 +412,7 @@ func (s *scan) deliver(ctx context.Context, p *plan, visit func(b Batch) error) 
 			return err
 		}
 	}
+	s.assembler.forget()
 	for _, pieces := range p.pieces {
 		for _, q := range pieces {
 			s.drop(q)
