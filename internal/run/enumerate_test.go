@@ -128,10 +128,11 @@ type world struct {
 	framed    []int // what the frame says of the places, where it is wrong
 	failed    error // why the run failed, where it is to fail or the frame is wrong
 	// drawn are the units that are drawn, whatever the design says; nil lets it choose.
-	drawn []int
-	fails bool                    // the run is to fail
-	plans map[string]*plan.Priced // by the job and the number of units
-	calls []call
+	drawn  []int
+	fails  bool                    // the run is to fail
+	plans  map[string]*plan.Priced // by the job and the number of units
+	calls  []call
+	tables tiny
 }
 
 // law is the distribution of the vectors of a table.
@@ -245,7 +246,6 @@ func (w *world) plan(units int) *plan.Priced {
 
 // law walks through all choices that a run makes on a table.
 func (w *world) law(units [][]row) law {
-	t := w.t
 	var file strings.Builder
 	file.WriteString("u,x,g,s\n")
 	n := 0
@@ -261,16 +261,13 @@ func (w *world) law(units [][]row) law {
 			n++
 		}
 	}
-	if err := os.WriteFile(w.file, []byte(file.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return w.walk(w.plan(n), units)
+	return w.walk(w.plan(n), units, map[string]string{w.file: file.String()})
 }
 
-// walk walks through all choices that a run of a plan makes.
-func (w *world) walk(p *plan.Priced, units [][]row) law {
+// walk walks through all choices that a run of a plan makes. texts are the tables, by the paths of their files.
+func (w *world) walk(p *plan.Priced, units [][]row, texts map[string]string) law {
 	t, ctx, calls := w.t, w.t.Context(), &w.calls
-	opened, err := OpenTable(ctx, p.Planned, 0)
+	opened, err := w.tables.open(t, p.Planned, texts)
 	if err != nil {
 		t.Fatal(err)
 	}

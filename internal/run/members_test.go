@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,6 +26,7 @@ type nest struct {
 // of is the law of the job on some homes. Rows of visits of nobody, and of a person that is in no home, are there always.
 func (w *nest) of(homes []home) law {
 	dir := filepath.Dir(w.file)
+	named := map[string]string{}
 	texts := map[string]*strings.Builder{"homes": {}, "persons": {}, "visits": {}}
 	texts["homes"].WriteString("u,region\n")
 	texts["persons"].WriteString("p,u\nstray,\n")
@@ -41,9 +41,7 @@ func (w *nest) of(homes []home) law {
 		}
 	}
 	for name, text := range texts {
-		if err := os.WriteFile(filepath.Join(dir, name+".csv"), []byte(text.String()), 0o600); err != nil {
-			w.t.Fatal(err)
-		}
+		named[filepath.Join(dir, name+".csv")] = text.String()
 	}
 	size := ""
 	if w.relation == "replace-one" {
@@ -66,15 +64,21 @@ releases:
   - {name: r, %[5]s, guarantee: {epsilon: 1}}
 output: {dir: out}
 `, w.relation, size, dir, w.visits, w.release)
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
-	if err != nil {
-		w.t.Fatal(err)
+	p := w.plans[text]
+	if p == nil {
+		j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if p, err = plan.Make(w.t.Context(), j, shelf{&w.calls}, noPast{}); err != nil {
+			w.t.Fatal(err)
+		}
+		if w.plans == nil {
+			w.plans = map[string]*plan.Priced{}
+		}
+		w.plans[text] = p
 	}
-	p, err := plan.Make(w.t.Context(), j, shelf{&w.calls}, noPast{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return w.walk(p, nil)
+	return w.walk(p, nil, named)
 }
 
 // Homes of up to two persons with up to two visits, which name a person alone, are not told apart better than was charged.

@@ -229,6 +229,11 @@ func (o *OpenedTable) contents(ctx context.Context, p *plan.Planned, j *job.Job,
 			return SourceFailure(ctx, j, err)
 		}
 	}
+	return o.held(ctx, p, j)
+}
+
+// held holds the rows to what is public of them, and finds the unit of each row for the draws that need it.
+func (o *OpenedTable) held(ctx context.Context, p *plan.Planned, j *job.Job) (err error) {
 	if j.Dataset.Folds() || j.Dataset.Cap != nil {
 		return nil // how many units there are, and where they lie, is found after the debit
 	}

@@ -151,12 +151,8 @@ func (w *pair) of(units []member) law {
 			fmt.Fprintf(&visits, "%s,%d\n", key, x)
 		}
 	}
-	for name, text := range map[string]string{"persons.csv": persons.String(), "visits.csv": visits.String()} {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(w.file), name), []byte(text), 0o600); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	return w.walk(w.make(), nil)
+	dir := filepath.Dir(w.file)
+	return w.walk(w.make(), nil, map[string]string{filepath.Join(dir, "persons.csv"): persons.String(), filepath.Join(dir, "visits.csv"): visits.String()})
 }
 
 func newPair(t *testing.T, w pair) *pair {
