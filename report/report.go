@@ -47,11 +47,11 @@ func (l *Look) Text() string {
 	if l == nil {
 		return ""
 	}
-	text := "somebody looked at the table in private, without noise, before this release"
+	text := "before this release the table was checked for faults in private, without noise"
 	if len(l.Changed) == 0 {
-		return text + "; the bounds and domains of its columns are still those of that look"
+		return text + "; the bounds and domains of its columns were not changed after that"
 	}
-	return text + ", and the bounds or the domain of " + strings.Join(l.Changed, ", ") + " were changed: the guarantee does not cover what they tell about the table"
+	return text + "; after that the bounds or the domain of " + strings.Join(l.Changed, ", ") + " were changed, and the guarantee does not cover what they tell about the table"
 }
 
 // Tool is the program that made the releases.

@@ -122,6 +122,7 @@ func TestProblems(t *testing.T) {
 		"age > 9007199254740993":             "1:7: a whole number must lie between -2^53 and 2^53, where numbers are exact",
 		"age = 18":                           "1:5: is no expression: unexpected token after expression (write == for =)",
 		"age > 18 and adult":                 "1:10: is no expression: unexpected token after expression (write && for and)",
+		"age > 18 and borough = 'Bronx'":     "1:10: is no expression: unexpected token after expression (write && for and, == for =)",
 		"age > ":                             "1:7: is no expression: ends too early",
 		"age > 18 && (adult":                 "1:19: is no expression: expected ')'",
 		"if(adult, 1, 2)":                    "1:1: the word if is reserved (write condition ? value : value)",

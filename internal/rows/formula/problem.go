@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
@@ -26,13 +27,14 @@ func syntax(text, message string) (what, hint string) {
 	case strings.Contains(message, "<EOF>"), strings.Contains(message, "end of"):
 		message = "ends too early"
 	}
-	words := strings.Fields(text)
+	words, hints := strings.Fields(text), []string(nil)
 	for _, w := range []struct{ word, use string }{{"and", "&&"}, {"or", "||"}, {"not", "!"}, {"AND", "&&"}, {"OR", "||"}, {"NOT", "!"}, {"=", "=="}, {"<>", "!="}, {"IN", "in"}, {"LIKE", "startsWith() or endsWith()"}, {"IS", "missing()"}} {
-		for _, t := range words {
-			if t == w.word {
-				return "is no expression: " + lang.Shorten(message, 200), "write " + w.use + " for " + w.word
-			}
+		if slices.Contains(words, w.word) {
+			hints = append(hints, w.use+" for "+w.word)
 		}
+	}
+	if len(hints) > 0 {
+		return "is no expression: " + lang.Shorten(message, 200), "write " + strings.Join(hints, ", ")
 	}
 	if strings.Contains(message, "'='") || strings.Contains(message, "unexpected character") && strings.Contains(text, "=") && !strings.Contains(text, "==") {
 		hint = "write == to compare"
