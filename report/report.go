@@ -360,6 +360,8 @@ type ExpectedError struct {
 	// Unsure is what an interval adds to the variance because it knows that of the draw with
 	// noise only.
 	Unsure float64 `json:"-"`
+	// Ratio says that the value is a ratio of two sums, although the number of rows is public.
+	Ratio bool `json:"-"`
 }
 
 // Field is one column of a release.

@@ -58,8 +58,8 @@ func (m *maker) params(t *tableForm, names []string, mechanism, i string) {
 	})
 	for _, name := range order {
 		p, needed := schema.Properties[name], name == first || slices.Contains(schema.Required, name)
-		if name == "by" || name == "interval" {
-			continue // keys of the release
+		if name == "by" || name == "interval" || name == "difference" {
+			continue // keys of the release, and what the host decides
 		}
 		c := m.control("text", "yaml", "param."+name, "releases", i, "params", name)
 		c.Label, c.Help, c.Foreign = m.or("param."+name, name), p.Description, true

@@ -8,6 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // Question is how a mechanism sees the rows of a release, after filters, groups and units.
@@ -26,6 +27,9 @@ type Question struct {
 	Weights *Weigher
 	// Clusters are those that the interval of a sample of clusters reads; nil for none.
 	Clusters *Clusters
+	// design is that of the draw.
+	design samplers.Design
+	job    *job.Job // that of the table
 }
 
 func (q *Question) path(j *job.Job) string { return j.ReleasePath(q.index) }
@@ -50,7 +54,7 @@ func whole(j *job.Job, r *job.Release) bool {
 func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, error) {
 	r, about := &j.Releases[a.index], a.mech.About()
 	j = j.Of(r.Table)
-	out := Question{index: a.index, Job: *r, Mech: a.mech, Params: r.Params, Public: public(j, d, r)}
+	out := Question{index: a.index, Job: *r, Mech: a.mech, Params: r.Params, Public: public(j, d, r), design: d.Design, job: j}
 	if err := out.weigh(j, d); err != nil {
 		return out, err
 	}

@@ -25,6 +25,8 @@ type PlannedRelease struct {
 	scaled   []string      // the columns that it reads over a bound that is found first
 	found    Bounds
 	Series   *PlannedSeries // nil where the release is in none
+	// Instead is the other estimator that the mechanism has for the value, which is not taken; nil where there is none.
+	Instead *sdk.ExpectedError
 }
 
 // plan asks the mechanism for a plan that costs at most target, and charges it at the δ of
@@ -35,6 +37,9 @@ func (q *Question) plan(ctx context.Context, share, target privacy.Point, relati
 		return nil, err
 	}
 	r := &PlannedRelease{Question: *q, Share: share, Plan: answer, target: target}
+	if err := r.choose(ctx); err != nil {
+		return nil, err
+	}
 	for _, rel := range relations {
 		a, err := privacy.EpsilonAt(r.Event(), rel, share.Delta)
 		if err != nil {

@@ -15,6 +15,8 @@ type Average struct {
 	Column sdk.Column
 	// Divisor is the public constant T of a centred sum, or 0 for a ratio of two sums.
 	Divisor float64
+	// Total is the weight of all rows, averaged over the draws, where a ratio is taken although that is public; else 0.
+	Total float64
 
 	// number maps rows to 0 or 1; nil takes the column as it is. It may reuse its result.
 	number    func(Block) []float64
@@ -32,11 +34,18 @@ type Average struct {
 // query that spends epsilon. Divisor comes from the function Divisor. Number, if given, maps rows
 // to 0 or 1. A nil interval asks for none.
 //
-//   - Centred, where the divisor is public: c + Σw(y−c)/T, c the middle of the range.
+//   - Centred, where the divisor is public and the weights of each draw add up to it, or difference says so: c + Σw(y−c)/T, c the
+//     middle of the range.
 //   - Beside: a centred sum and a count, where replaced rows keep to the one cell (P24).
 //   - Ratio: L + (U−L)·A/(A+B) with A = Σw(y−L), B = Σw(U−y).
 //   - A ratio with an interval for the draw of a sample is one of Moments.
-func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cells Cells, req sdk.PlanRequest, epsilon float64, noise string, iv *Interval) (*Average, error) {
+func NewAverage(
+	c sdk.Column, divisor float64, difference bool, number func(Block) []float64, cells Cells, req sdk.PlanRequest, epsilon float64, noise string, iv *Interval,
+) (*Average, error) {
+	total := 0.0
+	if divisor > 0 && !difference && Varies(req.Public.Design) {
+		divisor, total = 0, divisor
+	}
 	w, known := WeightsOf(req.Public.Design)
 	if !known && !req.Public.Design.EqualWeights {
 		return nil, errWeight
@@ -44,7 +53,7 @@ func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cel
 	if err := iv.CheckClustered(req.Public, cells, false, c); err != nil {
 		return nil, err
 	}
-	q := &Average{Column: c, Divisor: divisor, number: number, interval: iv, maxWeight: w.Most}
+	q := &Average{Column: c, Divisor: divisor, Total: total, number: number, interval: iv, maxWeight: w.Most}
 	if iv != nil && iv.sampled() && divisor == 0 && !iv.Clustered() {
 		req.Target.Epsilon = epsilon
 		m, err := NewMoments(c, 1, number, cells, req, iv)
@@ -159,6 +168,30 @@ func (q *Average) Linear() *sdk.Linear {
 	return &sdk.Linear{Low: q.Column.Lower - c, High: q.Column.Upper - c, Scale: 1 / q.Divisor}
 }
 
+// Expected is the error of the mean in a cell. What says what it is the mean of.
+func (q *Average) Expected(public sdk.Public, what string, n Noise) sdk.ExpectedError {
+	e := sdk.ExpectedError{Field: EstimateField, Note: what}
+	half := func(sd float64) float64 { return sd / n.SD * n.Tail(0.05) }
+	switch {
+	case q.Divisor > 0:
+		e.Linear, e.NoiseSD, e.Half95 = q.Linear(), q.Unit()*n.SD, q.Unit()*n.Tail(0.05)
+		e.Unsure = q.Unsure(n)
+	case q.Total > 0:
+		e.NoiseSD = q.PerValue(n) / q.Total
+		e.Half95 = half(e.NoiseSD)
+		e.Note += ", a ratio of two sums"
+		middle := Middle(q.Column)
+		e.Linear = &sdk.Linear{Low: q.Column.Lower - middle, High: q.Column.Upper - middle, Scale: 1 / q.Total}
+		e.Over = &sdk.Divisor{Linear: sdk.Linear{Low: 1, High: 1, Scale: 1 / q.Total}}
+	default:
+		return PerRow(public, what, q.PerValue(n), q.Column.Upper-q.Column.Lower)
+	}
+	if q.number == nil {
+		e.Linear.Column = q.Column.Name
+	}
+	return e
+}
+
 // Unit is the value of a lattice step in a mean with a public divisor.
 func (q *Average) Unit() float64 { return q.lattice.Step / q.Divisor }
 
@@ -206,6 +239,12 @@ func (e Estimate) Within(lower, upper float64) Estimate {
 	return e
 }
 
+// Times is the estimate of so many times the value.
+func (e Estimate) Times(x float64) Estimate {
+	e.Value, e.SD, e.Low, e.High = x*e.Value, x*e.SD, x*e.Low, x*e.High
+	return e
+}
+
 // Row puts an estimate in the order of fields.
 func (e Estimate) Row(fields []sdk.Field) []float64 {
 	row := make([]float64, len(fields))
@@ -238,21 +277,29 @@ func (q *Average) Estimate(sums []int64, n Noise) Estimate {
 	case q.clusters != nil:
 		return q.betweenClusters(sums, n)
 	case q.Divisor > 0:
-		e := q.centred(sums[0], n)
-		if q.additive != nil {
-			e.Low, e.High = q.additive.Interval(sums, n, q.lattice.Centre, 1/q.Divisor)
-		}
-		return e
+		return q.centred(sums, n)
 	case q.one > 0:
 		return q.besides(sums[0], sums[1], n)
 	}
 	return q.quotient(sums[0], sums[1], n)
 }
 
-// centred is c + sum/T. It is not cut off at the bounds, which would bias it.
-func (q *Average) centred(sum int64, n Noise) Estimate {
-	unit := q.lattice.Step / q.Divisor
-	return Estimate{Value: q.lattice.Centre + unit*float64(sum), SD: unit * n.SD}.Along(1, 0)
+// centred is c + sum/T, held to the bounds.
+func (q *Average) centred(sums []int64, n Noise) Estimate {
+	unit, c := q.lattice.Step/q.Divisor, q.Column
+	x := q.lattice.Centre + unit*float64(sums[0])
+	half := unit * n.Tail(0.05)
+	low, high := x-half, x+half // without an interval noise alone may hide everything
+	e := Estimate{SD: unit * n.SD}.Along(1, 0)
+	if q.additive != nil {
+		low, high = q.additive.Interval(sums, n, q.lattice.Centre, 1/q.Divisor)
+		e.Low, e.High = math.Max(low, c.Lower), math.Min(high, c.Upper)
+	}
+	if low <= c.Lower && high >= c.Upper || low > c.Upper || high < c.Lower {
+		return e.Blank()
+	}
+	e.Value, e.cut = Clamp(c, x), q.additive != nil && (low <= c.Lower || high >= c.Upper)
+	return e
 }
 
 // besides is c + S/C, S the noisy centred sum and C the noisy number of values, cut off at
@@ -271,8 +318,9 @@ func (q *Average) besides(sum, count int64, n Noise) Estimate {
 	if q.interval == nil {
 		return e
 	}
+	lucky := n.Lucky(float64(count), n.SD) / one
 	e.Low, e.High = q.interval.solve(e.Value, c.Lower, c.Upper, c.Upper-c.Lower, n, 0, func(mean float64) (float64, spread) {
-		return s - (mean-q.lattice.Centre)*values, spread{noise: noise(mean)}
+		return s - (mean-q.lattice.Centre)*values, spread{noise: noise(mean), lucky: lucky * math.Abs(mean-q.lattice.Centre)}
 	})
 	return e.Within(c.Lower, c.Upper)
 }
@@ -293,8 +341,9 @@ func (q *Average) quotient(a, b int64, n Noise) Estimate {
 	if q.interval == nil {
 		return e
 	}
+	lucky := n.Lucky(x+y, math.Sqrt2*n.SD) // it may lie in one of the two sums alone
 	low, high := q.interval.solve(share, 0, 1, 1, n, 0, func(share float64) (float64, spread) {
-		return (1-share)*x - share*y, spread{noise: noise(share)}
+		return (1-share)*x - share*y, spread{noise: noise(share), lucky: lucky * math.Max(share, 1-share)}
 	})
 	e.Low, e.High = lower+width*low, lower+width*high
 	return e.Within(lower, lower+width)

@@ -66,7 +66,7 @@ func changes(t *testing.T, m sdk.Mechanism, params string, correlation, told flo
 		var xs, ys []float64
 		var codes []int32
 		for g := range cells {
-			for i := range 40 + 20*p + 200*(g%2) {
+			for i := range 60 + 20*p + 200*(g%2) {
 				x := 0.5 + 1.5*r.Float64()
 				xs, ys, codes = append(xs, x), append(ys, float64(p)-1+x*float64((g+i)%3)/2), append(codes, int32(g))
 			}
@@ -116,7 +116,7 @@ func TestChangesHold(t *testing.T) {
 		for _, correlation := range []float64{-0.8, 0.5, 0.9} {
 			held := changes(t, c.m, c.params, correlation, correlation)
 			t.Logf("%s, %v: %.3f", c.name, correlation, held)
-			if math.Abs(held-0.95) > 0.02 {
+			if held < 0.93 || held > 0.975 { // it is wider where the noise may have made a figure visible
 				t.Errorf("%s, correlation %v: the interval holds in %.3f of all cells", c.name, correlation, held)
 			}
 		}

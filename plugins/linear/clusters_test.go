@@ -85,7 +85,7 @@ func TestReachOfClusters(t *testing.T) {
 		return a.Query, nil
 	}
 	mean := func(cells Cells) (Query, error) {
-		a, err := NewAverage(x, 0, nil, cells, req, 1, Laplace, iv)
+		a, err := NewAverage(x, 0, false, nil, cells, req, 1, Laplace, iv)
 		if err != nil {
 			return Query{}, err
 		}
@@ -300,7 +300,7 @@ func TestNoClusters(t *testing.T) {
 		t.Error(err)
 	}
 	req.Public.Columns = req.Public.Columns[:1]
-	if _, err := NewAverage(x, 0, nil, cells, req, 1, Laplace, iv); err == nil {
+	if _, err := NewAverage(x, 0, false, nil, cells, req, 1, Laplace, iv); err == nil {
 		t.Error("clusters without their column are accepted")
 	}
 }

@@ -41,6 +41,16 @@ func Divisor(public sdk.Public, cells Cells, values ...sdk.Column) float64 {
 	return 0
 }
 
+// Varies reports whether the weights of the rows of a sample add up to another number in each draw. The divisor is their mean
+// over the draws then, and the ratio of two sums (Hájek's estimator) varies less than a sum over the divisor, unless the mean is
+// near the middle of the bounds.
+func Varies(d sdk.Design) bool {
+	if d.EqualWeights {
+		return d.SampleSize == 0
+	}
+	return d.Kind != "stratified" || d.SampleSize == 0 // a fixed number of each stratum weighs as much as its stratum
+}
+
 // AtMost bounds the weighted number of values of one mean; 0 where no bound is public.
 func AtMost(public sdk.Public) float64 {
 	d := public.Design

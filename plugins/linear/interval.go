@@ -123,8 +123,9 @@ func (iv *Interval) With(fields []sdk.Field) []sdk.Field {
 }
 
 // spread describes the error of one estimate: the estimated variance of the draw, the standard
-// deviation of the noise in that variance, and that of the noise in the value.
-type spread struct{ draw, unsure, noise float64 }
+// deviation of the noise in that variance, and that of the noise in the value. Lucky is how far the noise
+// may have moved the estimate by what made it visible (Noise.Lucky).
+type spread struct{ draw, unsure, noise, lucky float64 }
 
 // half is half of the interval that holds the error with the probability of the level. The error
 // of the draw is taken as normal, and Laplace noise as a single variable, which has the heaviest
@@ -137,7 +138,7 @@ func (iv *Interval) half(s spread, n Noise, rows float64) float64 {
 	}
 	total := draw + noise
 	if !(total > 0) {
-		return 0
+		return s.lucky
 	}
 	wide := iv.width(s.noise/math.Sqrt(total), n)
 	if draw > 0 && rows > 0 {
@@ -145,7 +146,7 @@ func (iv *Interval) half(s spread, n Noise, rows float64) float64 {
 		freedom := math.Max(rows-1, leastFreedom) / (share * share)
 		wide *= studentsT(at, freedom) / distuv.UnitNormal.Quantile(at)
 	}
-	return math.Sqrt(total) * wide
+	return math.Sqrt(total)*wide + s.lucky
 }
 
 // Half is half of the interval for a normal error of the draw and the noise of selections, given
@@ -359,12 +360,17 @@ func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, 
 	if sums[4] > 0 {
 		rows = math.Max(2, sums[1]*sums[1]/sums[4]) // the effective number of rows
 	}
+	lucky := 0.0
+	if !math.IsNaN(estimate) {
+		lucky = n.Lucky(sums[1], sds[1])
+	}
 	at := func(r float64) (float64, spread) {
 		s := r - 1 // x − r·y = (x − y) − s·y
 		return sums[0] - r*sums[1], spread{
 			draw:   iv.Square * (sums[2] - 2*s*sums[3] + s*s*sums[4]),
 			unsure: iv.Square * math.Sqrt(sds[2]*sds[2]+4*s*s*sds[3]*sds[3]+s*s*s*s*sds[4]*sds[4]),
 			noise:  math.Hypot(sds[0], r*sds[1]),
+			lucky:  math.Abs(r) * lucky,
 		}
 	}
 	const far = 1e9

@@ -245,7 +245,14 @@ func (m *Moments) Variance(sums []int64, n Noise, estimate float64) (low, high f
 func (m *Moments) equation(sums []int64, poly []float64, n Noise) (float64, spread) {
 	u, noise := m.Value(sums, poly, n)
 	draw, unsure := m.drawn(sums, poly, n)
-	return u, spread{draw, unsure, noise}
+	s := spread{draw: draw, unsure: unsure, noise: noise}
+	if m.Rows == 0 { // the noise that lifted the number of rows may lie in one of the sums alone
+		rows, sd := m.Value(sums, []float64{1}, n)
+		for _, b := range control(poly, m.degree) {
+			s.lucky = math.Max(s.lucky, math.Abs(b)*n.Lucky(rows, sd))
+		}
+	}
+	return u, s
 }
 
 // score is the equation of a share, with the variance that the draw would have if the share were x, like that of a number of rows

@@ -92,15 +92,28 @@ func (n Noise) Tail(probability float64) float64 {
 	return math.Inf(1)
 }
 
+// hiding is the share of cases in which noise alone exceeds what it is taken to hide.
+const hiding = 0.02
+
 // Hides reports whether a number may be 0 as far as its noise shows: it is no larger than noise of
-// the standard deviation sd in 95 of 100 cases. A sum of several Laplace variables has lighter tails
+// the standard deviation sd in 98 of 100 cases. A sum of several Laplace variables has lighter tails
 // than the one that is taken here.
-func (n Noise) Hides(x, sd float64) bool {
-	least := 0.0
-	if n.SD > 0 {
-		least = sd / n.SD * n.Tail(0.05)
+func (n Noise) Hides(x, sd float64) bool { return !(x > n.hidden(sd)) }
+
+// hidden is the largest number that noise of the standard deviation sd hides.
+func (n Noise) hidden(sd float64) float64 {
+	if n.SD == 0 {
+		return 0
 	}
-	return !(x > least)
+	return sd / n.SD * n.Tail(hiding)
+}
+
+// Lucky returns a margin for noise of the standard deviation sd that may have lifted a number that it does not hide. A value that is divided by the
+// number is shown in those draws alone in which the noise does not hide it: in a cell of few rows, where it lifted the number. So an
+// interval that should hold among the values that are shown has the margin Lucky: 1.5·sd up to sd above what the noise hides, and from
+// there on less, as the noise is less likely to have reached so far.
+func (n Noise) Lucky(x, sd float64) float64 {
+	return math.Min(1.5*sd, math.Max(0, n.hidden(sd)+2.5*sd-x))
 }
 
 // claim is the sensitivity that a query declares.

@@ -27,6 +27,10 @@ func Schema(required, properties string) string {
 }`
 }
 
+// DifferenceSchema is the property difference, which the host writes.
+const DifferenceSchema = `    "difference": {"type": "boolean", "description": "true takes a difference from the middle of the bounds, false the ratio of two sums, where the weights of a draw do not always add up to the same; without it the ratio, unless the mean that the job assumes makes the difference more exact"},
+`
+
 // IntervalSchema is the property interval, which the host writes. The conformance suite takes its
 // constants as examples.
 const IntervalSchema = `    "interval": {"anyOf": [{"const": {"level": 95, "square": 0.9, "mean": 0.1, "rows": 6}}, {"const": {"level": 95, "square": 1, "weighted": true}}, {"type": "object"}],

@@ -18,7 +18,7 @@ const schema = `{
                 "description": "several numeric columns; the budget is shared equally"},
     "by":      {"type": "string", "description": "a category column with a public domain: one mean a group"},
     "noise":   {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise, and is the default where the guarantee is in rho"},
-` + linear.IntervalSchema + `
+` + linear.DifferenceSchema + linear.IntervalSchema + `
   },
   "oneOf": [{"required": ["column"]}, {"required": ["columns"]}]
 }`
@@ -30,6 +30,8 @@ type params struct {
 	Noise   string   `json:"noise"`
 
 	Interval *linear.Interval `json:"interval"`
+
+	Difference bool `json:"difference"`
 }
 
 func parseParams(req sdk.PlanRequest) (params, error) {

@@ -80,7 +80,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		return nil, fmt.Errorf("guarantee: epsilon must be positive, and large enough to be told from 0")
 	}
 	for _, c := range columns {
-		q, err := linear.NewAverage(c, divisor, nil, l.cells, req, req.Target.Epsilon/float64(len(columns)), p.Noise, p.Interval)
+		q, err := linear.NewAverage(c, divisor, p.Difference, nil, l.cells, req, req.Target.Epsilon/float64(len(columns)), p.Noise, p.Interval)
 		if err != nil {
 			return nil, err
 		}
@@ -106,16 +106,8 @@ func (l *layout) rows() int64 { return int64(l.cells.N) * int64(len(l.queries)) 
 func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
 	var all []sdk.ExpectedError
 	for i, q := range l.queries {
-		e, c := sdk.ExpectedError{Field: "estimate"}, q.Column
-		if e.Linear = q.Linear(); e.Linear != nil {
-			e.NoiseSD, e.Half95 = q.Unit()*noises[i].SD, q.Unit()*noises[i].Tail(0.05)
-			e.Note, e.Linear.Column, e.Unsure = c.Name, c.Name, q.Unsure(noises[i])
-		} else {
-			per := q.PerValue(noises[i])
-			e.Note = fmt.Sprintf("%s: noise of standard deviation at most %s/m in the first order, m the number of values that are averaged (the column count)", c.Name, linear.Figure(per))
-			if rows := linear.AtMost(l.public); rows > 0 && per/rows > c.Upper-c.Lower {
-				e.Note = sdk.NoUse + e.Note + fmt.Sprintf("; there are at most %s, so the noise is larger than the range of the mean", linear.Figure(rows))
-			}
+		e, c := q.Expected(l.public, q.Column.Name, noises[i]), q.Column
+		if e.Linear == nil {
 			e.SamplingNote = "it depends on how many values of " + c.Name + " the sample holds, which is secret; the more of them, the smaller it is"
 			if l.params.By != "" {
 				e.SamplingNote = "it depends on how many rows of each group the sample holds, which is secret; the more of them, the smaller it is"

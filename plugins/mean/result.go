@@ -11,8 +11,9 @@ import (
 func (l *layout) numbers() []sdk.Field {
 	fields := l.params.Interval.With(linear.Estimating(sdk.StatisticMean, linear.Fields("the mean", 0)))
 	if l.queries[0].Divisor == 0 {
-		fields = append(fields, linear.Counted(), linear.Flag(linear.TooFew))
+		fields = append(fields, linear.Counted())
 	}
+	fields = append(fields, linear.Flag(linear.TooFew))
 	if len(l.queries) == 1 { // with several columns each row has its own unit
 		fields = linear.Of(fields, []string{l.queries[0].Column.Name}, nil, linear.CountField)
 	}

@@ -17,11 +17,13 @@ var schema = linear.Schema(`"column"`, `
     "values": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": true}],
                "description": "of a category: the value, or the values, whose share is released"},
     "from":   {"type": "number", "description": "of a number: the least value that counts; without it, all from the lower bound on"},
-    "to":     {"type": "number", "description": "of a number: values below it count; without it, all up to the upper bound"},`)
+    "to":     {"type": "number", "description": "of a number: values below it count; without it, all up to the upper bound"},
+`+linear.DifferenceSchema)
 
 type params struct {
 	asked.Share
-	Values sdk.Names `json:"values"`
+	Values     sdk.Names `json:"values"`
+	Difference bool      `json:"difference"`
 	linear.Common
 }
 
@@ -57,7 +59,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	}
 	// The number that is averaged has the missing values of the column.
 	of := sdk.Column{Name: c.Name, Type: c.Type, Domain: c.Domain, Missing: c.Missing, Lower: 0, Upper: 1}
-	share, err := linear.NewAverage(of, linear.Divisor(req.Public, cells, c), has, cells, req, req.Target.Epsilon, noise, p.Interval)
+	share, err := linear.NewAverage(of, linear.Divisor(req.Public, cells, c), p.Difference, has, cells, req, req.Target.Epsilon, noise, p.Interval)
 	if err != nil {
 		return nil, err
 	}
@@ -65,16 +67,11 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if share.Divisor == 0 {
 		fields = append(fields, count)
 	}
-	if fields = p.Interval.With(fields); share.Divisor == 0 {
-		fields = append(fields, linear.Flag(linear.TooFew))
-	}
+	fields = append(p.Interval.With(fields), linear.Flag(linear.TooFew))
 	return &linear.Form{
 		Cells: cells, Noise: noise, Queries: []linear.Query{share.Query}, Output: fields,
 		Errors: func(n []linear.Noise) []sdk.ExpectedError {
-			if l := share.Linear(); l != nil {
-				return []sdk.ExpectedError{{Field: linear.EstimateField, NoiseSD: share.Unit() * n[0].SD, Half95: share.Unit() * n[0].Tail(0.05), Note: c.Name, Linear: l}}
-			}
-			return []sdk.ExpectedError{linear.PerRow(req.Public, c.Name, share.PerValue(n[0]), 1)}
+			return []sdk.ExpectedError{share.Expected(req.Public, c.Name, n[0])}
 		},
 		Estimate: func(_ int, sums []int64, n linear.Noise) linear.Estimate { return share.Estimate(sums, n) },
 	}, nil

@@ -63,9 +63,17 @@ func TestKnownShares(t *testing.T) {
 	req := lineartest.Request(`{"column":"c","values":"p"}`, 8, all)
 	req.Public.Design = sdk.Design{Kind: "poisson", Rate: 0.5, MinWeight: 2, MaxWeight: 2, EqualWeights: true}
 	req.Public.SampleRelations = []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}
-	out, err := sdktest.Run(Mechanism{}, req, full, nil)
-	if err != nil || math.Abs(lineartest.Get(out, "estimate")[0]-0.5) > 1e-6 || lineartest.Get(out, "count") != nil || out.Plan.Errors[0].Linear == nil {
-		t.Errorf("%+v, %v", out.Result, err)
+	req.Target.Epsilon = 20
+	// The number of rows of a Poisson sample varies, so the share is a ratio all the same, unless the job says otherwise.
+	for params, want := range map[string]float64{`{"column":"c","values":"p"}`: 4, `{"column":"c","values":"p","difference":true}`: 0} {
+		req.Params = []byte(params)
+		out, err := sdktest.Run(Mechanism{}, req, full, nil)
+		if err != nil || math.Abs(lineartest.Get(out, "estimate")[0]-0.5) > 1e-6 || out.Plan.Errors[0].Linear == nil || out.Plan.Errors[0].Ratio() != (want > 0) {
+			t.Errorf("%s: %+v, %v", params, out.Result, err)
+		}
+		if count := lineartest.Get(out, "count"); want > 0 && math.Abs(count[0]-want) > 1e-6 || want == 0 && count != nil {
+			t.Errorf("%s: %v", params, count)
+		}
 	}
 }
 

@@ -332,11 +332,15 @@ type ExpectedError struct {
 	// knows the variance of the draw only with noise; 0 without an interval.
 	Unsure float64
 	// Over, of a quotient, is the sum by which it is divided, with its own noise. The host derives
-	// from it how likely an interval is without two ends.
+	// from it how likely an interval is without two ends. Where Linear is given too, the value without its noise is
+	// c + the sum of Linear over that of Over, whose mean over the draws is 1.
 	Over *Divisor
 
 	_ struct{}
 }
+
+// Ratio reports whether the value is a quotient of two sums, of which the one below the line is public on average over the draws.
+func (e ExpectedError) Ratio() bool { return e.Linear != nil && e.Over != nil }
 
 // Divisor is a sum by which a value is divided. Its fields are those of an ExpectedError.
 type Divisor struct {

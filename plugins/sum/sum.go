@@ -10,10 +10,12 @@ import (
 )
 
 var schema = linear.Schema(`"column"`, `
-    "column": {"type": "string", "description": "the numeric column to add up"},`)
+    "column": {"type": "string", "description": "the numeric column to add up"},
+`+linear.DifferenceSchema)
 
 type params struct {
-	Column string `json:"column"`
+	Column     string `json:"column"`
+	Difference bool   `json:"difference"`
 	linear.Common
 }
 
@@ -53,6 +55,11 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err := p.Interval.CheckClustered(req.Public, cells, true, c); err != nil {
 		return nil, err
 	}
+	if n := float64(req.Public.Population); n > 0 && !p.Difference && linear.Varies(req.Public.Design) {
+		if d := linear.Divisor(req.Public, cells, c); d > 0 {
+			return ratio(req, c, cells, d, n, p, noise)
+		}
+	}
 	t, err := newTotal(req, c, cells, w)
 	if err != nil {
 		return nil, err
@@ -75,6 +82,28 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		Output:  linear.Of(p.Interval.With(linear.Estimating(sdk.StatisticTotal, linear.Fields(what, granularity))), []string{c.Name}, nil),
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return t.expected(n[0]) },
 		Row:     t.row,
+	}, nil
+}
+
+// ratio is the form of a total that is the public number of rows times the ratio of two sums.
+func ratio(req sdk.PlanRequest, c sdk.Column, cells linear.Cells, divisor, rows float64, p params, noise string) (*linear.Form, error) {
+	q, err := linear.NewAverage(c, divisor, false, nil, cells, req, req.Target.Epsilon, noise, p.Interval)
+	if err != nil {
+		return nil, err
+	}
+	if math.IsInf(rows*math.Max(math.Abs(c.Lower), math.Abs(c.Upper)), 0) {
+		return nil, fmt.Errorf("column: the bounds of %q are too far apart", c.Name)
+	}
+	fields := p.Interval.With(linear.Estimating(sdk.StatisticTotal, linear.Fields("the total of "+c.Name+", scaled to the population", 0)))
+	fields = append(linear.Of(fields, []string{c.Name}, nil), linear.Flag(linear.TooFew))
+	return &linear.Form{
+		Cells: cells, Noise: noise, Queries: []linear.Query{q.Query}, Output: fields,
+		Errors: func(n []linear.Noise) []sdk.ExpectedError {
+			e := q.Expected(req.Public, "the total of "+c.Name, n[0])
+			e.NoiseSD, e.Half95, e.Linear.Scale = rows*e.NoiseSD, rows*e.Half95, rows*e.Linear.Scale
+			return []sdk.ExpectedError{e}
+		},
+		Estimate: func(_ int, sums []int64, n linear.Noise) linear.Estimate { return q.Estimate(sums, n).Times(rows) },
 	}, nil
 }
 

@@ -1,11 +1,14 @@
 package sum
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/linear/lineartest"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -55,7 +58,7 @@ func TestVanishing(t *testing.T) {
 // P29: survey weights are charged by the range of weight times value.
 func TestWeights(t *testing.T) {
 	c := number(9000, 10000, sdk.MissingDrop)
-	design := sdk.Design{Kind: "stratified", MinWeight: 1, MaxWeight: 40}
+	design := sdk.Design{Kind: "stratified", SampleSize: 4, MinWeight: 1, MaxWeight: 40}
 	req := lineartest.Request(`{"column":"x"}`, 7, c)
 	req.Public.Design = design
 	lineartest.Check(t, Mechanism{}, lineartest.Case{Name: "weights", Request: req})
@@ -83,6 +86,90 @@ func TestWeights(t *testing.T) {
 		if got := plan.Errors[0].NoiseSD / math.Sqrt2; math.Abs(got/c.want-1) > 1e-3 {
 			t.Errorf("%+v: scale %v", c, got)
 		}
+	}
+}
+
+// Of a design whose weights add up to another number in each draw a total is N times the ratio of two sums. What is charged is the
+// sensitivity of the pair: no pair of units moves it further, and some pair moves it as far. A plan that is charged for the sum
+// above the line alone does not hold.
+func TestRatio(t *testing.T) {
+	for _, b := range [][2]float64{{0, 1}, {-1, 3}, {100, 101}} {
+		for _, rel := range [][]privacy.Relation{{privacy.AddRemove}, {privacy.ReplaceOne}, {privacy.AddRemove, privacy.ReplaceOne}} {
+			for _, d := range []sdk.Design{
+				{Kind: "poisson", Rate: 0.25, MinWeight: 4, MaxWeight: 4, EqualWeights: true},
+				{Kind: "multistage", SampleSize: 7, MinWeight: 1, MaxWeight: 40},
+			} {
+				for _, noise := range []string{"laplace", "gaussian"} {
+					req := lineartest.Request(`{"column":"x","noise":"`+noise+`"}`, 7, number(b[0], b[1], sdk.MissingRefuse))
+					req.Public.Design, req.Public.SampleRelations = d, rel
+					lineartest.Check(t, Mechanism{}, lineartest.Case{Name: fmt.Sprint(b, rel, d.Kind, noise), Request: req})
+					_, made, err := sdktest.Plan(Mechanism{}, req)
+					if err != nil || !made.Errors[0].Ratio() {
+						t.Errorf("%v %v: no ratio: %v", d.Kind, rel, err)
+					}
+				}
+			}
+		}
+	}
+	req := lineartest.Request(`{"column":"x","noise":"laplace"}`, 7, number(-1, 3, sdk.MissingRefuse))
+	req.Public.Design = sdk.Design{Kind: "poisson", Rate: 0.25, MinWeight: 4, MaxWeight: 4, EqualWeights: true}
+	req.Public.SampleRelations = []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}
+	if used, err := lineartest.Used(numeratorAlone{}, req, req); err != nil || used <= 1 {
+		t.Errorf("a plan that is charged for one of the two sums is not refuted: %v, %v", used, err)
+	}
+}
+
+// numeratorAlone is charged for the sum above the line and releases both.
+type numeratorAlone struct{ Mechanism }
+
+func (numeratorAlone) form(req sdk.PlanRequest) (*linear.Form, error) {
+	f, err := form(req)
+	if err == nil {
+		high, _ := f.Queries[0].Reach.Come.L1.Float64()
+		f.Queries[0].Reach = linear.Scalar(0, int64(high))
+		f.Queries[0].Reach.Parts = 2
+	}
+	return f, err
+}
+
+func (m numeratorAlone) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, m.form) }
+
+func (m numeratorAlone) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	return linear.Release(ctx, req, rows, host, m.form)
+}
+
+// The ratio is the better one: 1,000 rows of 800 ± 100 between 0 and 1000, of which a tenth is drawn. The difference from the middle has an
+// error from the number of drawn rows of √(0.9/(0.1·1000))·(800 − 500)/800 = 3.6 % of the total, the ratio none of it: 400 draws tell
+// a factor of 2 with certainty.
+func TestRatioVariesLess(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 40))
+	values := make([]float64, 1000)
+	truth := 0.0
+	for i := range values {
+		values[i] = 800 + 100*(2*rng.Float64()-1)
+		truth += values[i]
+	}
+	square := map[string]float64{}
+	for range 400 {
+		var drawn []float64
+		for _, x := range values {
+			if rng.Float64() < 0.1 {
+				drawn = append(drawn, x)
+			}
+		}
+		for _, form := range []string{"", `,"difference":true`} {
+			req := lineartest.Request(`{"column":"x"`+form+`}`, 1000, number(0, 1000, sdk.MissingRefuse))
+			req.Public.Design = sdk.Design{Kind: "poisson", Rate: 0.1, MinWeight: 10, MaxWeight: 10, EqualWeights: true}
+			out, err := sdktest.Run(Mechanism{}, req, sdktest.Table{Rows: len(drawn), Columns: map[string]sdk.Values{"x": {Float64: drawn}}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := lineartest.Get(out, "estimate")[0]/truth - 1
+			square[form] += e * e / 400
+		}
+	}
+	if a, b := math.Sqrt(square[""]), math.Sqrt(square[`,"difference":true`]); !(2*a < b) || a > 0.01 {
+		t.Errorf("the ratio is off by %v, the difference by %v", a, b)
 	}
 }
 

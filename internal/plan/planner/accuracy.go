@@ -21,7 +21,7 @@ func (u *subject) accuracy(ctx context.Context, p priced, d design) (a Accuracy,
 	default:
 		e := p.release.Expected[at]
 		if a = u.stated(e, d); u.statistic == sdk.StatisticMean {
-			a = u.analytic(e.NoiseSD, d)
+			a = u.analytic(e, d)
 		}
 		if unsure = e.Unsure; d.kind == "full" {
 			unsure = 0
@@ -82,12 +82,13 @@ func (u *subject) simulated95(ctx context.Context, p priced, d design) (Accuracy
 }
 
 // analytic adds the sampling error of a mean to a noise whose size is public.
-func (u *subject) analytic(noise float64, d design) Accuracy {
+func (u *subject) analytic(e report.ExpectedError, d design) Accuracy {
+	noise := e.NoiseSD
 	a := Accuracy{NoiseSD: noise}
 	if d.kind == "full" {
 		a.Total = noise
 	} else {
-		v, unknown := u.samplingVariance(d)
+		v, unknown := u.samplingVariance(d, e.Ratio)
 		if a.Unknown = unknown; unknown != "" {
 			return a
 		}
@@ -101,8 +102,8 @@ func (u *subject) analytic(noise float64, d design) Accuracy {
 }
 
 // samplingVariance returns the variance over the draws of a mean's estimator (P12) for a
-// sample of equal probabilities: Σ/n, or under Poisson sampling c + Σ(y−c)/(qN).
-func (u *subject) samplingVariance(d design) (float64, string) {
+// sample of equal probabilities: Σ/n, or under Poisson sampling c + Σ(y−c)/(qN), or a ratio of two sums.
+func (u *subject) samplingVariance(d design, ratio bool) (float64, string) {
 	if u.statistic != sdk.StatisticMean {
 		return 0, "the sampling error is worked out for the mean only"
 	}
@@ -111,7 +112,7 @@ func (u *subject) samplingVariance(d design) (float64, string) {
 	}
 	n, v := float64(u.population()), u.model.sd*u.model.sd
 	if d.made != nil {
-		return u.framedVariance(d.made)
+		return u.framedVariance(d.made, ratio)
 	}
 	switch d.kind {
 	case "srswor":
@@ -122,11 +123,11 @@ func (u *subject) samplingVariance(d design) (float64, string) {
 		if n == 0 {
 			return 0, "the sampling error needs dataset.size"
 		}
-		return (1 - d.rate) / (d.rate * n) * u.offset(), ""
+		return (1 - d.rate) / (d.rate * n) * u.offset(ratio), ""
 	}
 	if d.kind == "stratified" {
 		if d.facts.EqualWeights && n > 0 {
-			return (1 - d.rate) / (d.rate * n) * u.offset(), ""
+			return (1 - d.rate) / (d.rate * n) * u.offset(ratio), ""
 		}
 		return 0, "the sampling error of unequal rates needs the sizes of the strata, which are secret"
 	}
@@ -134,12 +135,14 @@ func (u *subject) samplingVariance(d design) (float64, string) {
 }
 
 // framedVariance returns the variance of c + Σ w(y−c)/N over a design with a public frame.
-func (u *subject) framedVariance(d samplers.Design) (float64, string) {
+func (u *subject) framedVariance(d samplers.Design, ratio bool) (float64, string) {
 	lower, upper := number(u.column.Lower), number(u.column.Upper)
 	c := lower + (upper-lower)/2
-	total, err := samplers.Variance(d, samplers.Values{Low: lower - c, High: upper - c, Assumed: &samplers.Moments{
-		Mean: u.model.mean - c, SD: u.model.sd, ICC: u.model.icc, KnownMean: u.model.hasMean, Strata: u.model.strata,
-	}})
+	m := samplers.Moments{Mean: u.model.mean - c, SD: u.model.sd, ICC: u.model.icc, KnownMean: u.model.hasMean, Strata: u.model.strata}
+	if ratio { // to first order the sum of the differences from the mean
+		m.Mean, m.KnownMean = 0, true
+	}
+	total, err := samplers.Variance(d, samplers.Values{Low: lower - c, High: upper - c, Assumed: &m})
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -151,10 +154,13 @@ func (u *subject) framedVariance(d samplers.Design) (float64, string) {
 	return total / (n * n), ""
 }
 
-// offset is E(y − c)² about the middle c of the bounds, or where the mean is not
-// assumed the most that it can be.
-func (u *subject) offset() float64 {
+// offset returns E(y − c)² about the middle c of the bounds, or where the mean is not
+// assumed the most that it can be; for a ratio about the mean itself.
+func (u *subject) offset(ratio bool) float64 {
 	v := u.model.sd * u.model.sd
+	if ratio {
+		return v
+	}
 	lower, upper := number(u.column.Lower), number(u.column.Upper)
 	if !u.model.hasMean {
 		return math.Max(v, (upper-lower)*(upper-lower)/4)

@@ -61,7 +61,7 @@ func (u *subject) collectionSD(table *samplers.Collected) (sd float64, unknown s
 	case table.Facts().Population == 0:
 		return 0, "it needs the sizes of the strata in the population, which are secret"
 	}
-	v, unknown := u.framedVariance(table)
+	v, unknown := u.framedVariance(table, false)
 	return math.Sqrt(v), unknown
 }
 

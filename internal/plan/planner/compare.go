@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/report"
 )
 
 // Option is one design of a comparison.
@@ -145,7 +146,7 @@ func (u *subject) option(ctx context.Context, k candidate, target privacy.Point)
 		x.Accuracy, err = u.simulate(ctx, u.release.Params, public, x.Sample, k.public)
 		return x, err
 	}
-	x.Accuracy = u.analytic(noise, k.public)
+	x.Accuracy = u.analytic(report.ExpectedError{NoiseSD: noise, Ratio: trial.request.Plan.Errors[0].Ratio()}, k.public)
 	return x, nil
 }
 

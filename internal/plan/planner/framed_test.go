@@ -209,7 +209,8 @@ func TestSolveSaysWhy(t *testing.T) {
 // (additive.proof.md): the verdict says so, and "never" only up to one half.
 func TestVerdictOfPoissonUnderReplaceOne(t *testing.T) {
 	j := framed(t, "{method: poisson, rate: 0.3}", "size: 300", "size: 12", "  frame: {path: FRAME, records: n}\n", "",
-		"assume: {mean: 40, sd: 20, icc: 0.1}", "assume: {mean: 50, sd: 2}", "guarantee: {epsilon: 1}", "guarantee: {epsilon: 3}")
+		"assume: {mean: 40, sd: 20, icc: 0.1}", "assume: {mean: 50, sd: 2}", "guarantee: {epsilon: 1}", "guarantee: {epsilon: 3}",
+		"params: {column: y}", "params: {column: y, difference: true}")
 	for _, c := range []struct {
 		values []float64
 		want   string

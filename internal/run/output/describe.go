@@ -256,6 +256,9 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 	}
 	for _, e := range r.Expected() {
 		likely := likely(j, d.Design, r, e.ExpectedError, expectedError(j, d.Design, e.ExpectedError))
+		if likely.Note += insteadText(j, d.Design, r, likely); r.Instead != nil && e.Ratio() {
+			likely.Ratio = true
+		}
 		likely.Beside, likely.OneEnd = e.Beside, oneEnd(j, d.Design, r, e.ExpectedError)
 		entry.Expected = append(entry.Expected, likely)
 	}

@@ -48,7 +48,7 @@ func likely(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.Expected
 		return out
 	}
 	if m := r.Even(j, e.Linear); m != nil {
-		if sd, err := deviation(j, d, e.Linear, m); err == nil {
+		if sd, err := plan.Deviation(j, d, e.Linear, m); err == nil {
 			out.Sampling.EvenSD = sd
 		}
 	}
@@ -58,7 +58,7 @@ func likely(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.Expected
 // oneEnd returns how likely the interval of a quotient has no two ends, where the job assumes how large the sum below the line is:
 // as likely as that this sum, with noise and draw, lies within its own interval of 0. It is 0 for any other value.
 func oneEnd(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.ExpectedError) float64 {
-	if e.Over == nil || r.Level() == "" || !(e.Over.NoiseSD > 0) {
+	if e.Over == nil || e.Ratio() || r.Level() == "" || !(e.Over.NoiseSD > 0) {
 		return 0
 	}
 	below := sdk.ExpectedError{Field: e.Field, NoiseSD: e.Over.NoiseSD, Half95: e.Over.Half95, Unsure: e.Over.Unsure, Linear: &e.Over.Linear}
@@ -76,6 +76,33 @@ func oneEnd(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.Expected
 	half := math.Max(below.Half95/below.NoiseSD, 1.96) * math.Sqrt(spread*spread+below.Unsure)
 	under := func(x float64) float64 { return math.Erfc(-x/spread/math.Sqrt2) / 2 }
 	return under(half-about.Size) - under(-half-about.Size)
+}
+
+// insteadText names the estimator that is taken and the other one, with their errors, "" where there is one.
+func insteadText(j *job.Job, d samplers.Design, r *plan.PricedRelease, taken report.ExpectedError) string {
+	if r.Instead == nil {
+		return ""
+	}
+	error := func(e report.ExpectedError) (float64, bool) {
+		switch s := e.Sampling; {
+		case s == nil || s.BoundSD == nil:
+			return 0, false
+		case s.Assumption != "":
+			return math.Hypot(e.NoiseSD, s.AssumedSD), true
+		default:
+			return math.Hypot(e.NoiseSD, *s.BoundSD), false
+		}
+	}
+	ratio, difference := taken, expectedError(j, d, *r.Instead)
+	if r.Instead.Ratio() {
+		ratio, difference = difference, ratio
+	}
+	a, known := error(ratio)
+	b, _ := error(difference)
+	if !known {
+		return fmt.Sprintf(": a ratio of two sums has a standard error of at most %.4g, a difference from the middle of the bounds of at most %.4g; assume.mean and assume.sd of the column tell which is smaller", a, b)
+	}
+	return fmt.Sprintf(": as assumed, a ratio of two sums has a standard error of %.4g, a difference from the middle of the bounds of %.4g", a, b)
 }
 
 // oneEndText says of a share of intervals that they have no two ends, "" where that is of no account.
@@ -102,8 +129,10 @@ func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sam
 		return nil, errors.New(e.SamplingNote)
 	case l == nil:
 		return nil, errors.New("the mechanism does not say")
+	case e.Ratio():
+		return ofResiduals(j, d, *l)
 	default:
-		bound, err := deviation(j, d, l, nil)
+		bound, err := plan.Deviation(j, d, l, nil)
 		if q := d.Facts().Rate; errors.Is(err, samplers.ErrSecretSize) && d.Kind() == "poisson" {
 			// Σz² is at most the number of rows that count, times the largest square.
 			if q == 1 {
@@ -117,7 +146,7 @@ func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sam
 		}
 		out := &report.Sampling{BoundSD: &bound}
 		if m, words := assumed(j, l); m != nil {
-			sd, err := deviation(j, d, l, m)
+			sd, err := plan.Deviation(j, d, l, m)
 			if err != nil {
 				return nil, err
 			}
@@ -130,32 +159,24 @@ func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sam
 	}
 }
 
-// deviation is the standard deviation of a linear value over the draws, that of the
-// table itself from its population among them.
-func deviation(j *job.Job, d samplers.Design, l *sdk.Linear, m *samplers.Moments) (float64, error) {
-	v := samplers.Values{Low: l.Low, High: l.High, Assumed: m}
-	total, err := samplers.Variance(d, v)
+// ofResiduals returns the part of the draw in the error of a quotient: to first order that of the sum of the differences of values from their mean.
+func ofResiduals(j *job.Job, d samplers.Design, l sdk.Linear) (*report.Sampling, error) {
+	whole := l
+	if d.Kind() != "poisson" { // from a mean near one bound the values of a large unit may differ by the whole range
+		whole.Low, whole.High = l.Low-l.High, l.High-l.Low
+	}
+	bound, err := plan.Deviation(j, d, &whole, nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if c := j.Dataset.Collected; c != nil && c.Method == job.SRSWOR {
-		outer, err := plan.CollectedBy(j)
-		if err != nil {
-			return 0, err
+	out := &report.Sampling{BoundSD: &bound}
+	if m, words := assumed(j, &l); m != nil {
+		m.Mean, m.KnownMean = 0, true
+		if sd, err := plan.Deviation(j, d, &l, m); err == nil && sd <= bound {
+			out.AssumedSD, out.Assumption = sd, words
 		}
-		table, err := samplers.Variance(outer, v)
-		if err != nil {
-			return 0, err
-		}
-		// On average over the draw a row counts π·w times, which is once. Equal weights are
-		// left out of the sum.
-		kept := 1.0
-		if f := d.Facts(); f.EqualWeights {
-			kept = f.Rate
-		}
-		total += kept * kept * table
 	}
-	return math.Abs(l.Scale) * math.Sqrt(total), nil
+	return out, nil
 }
 
 // assumed are the moments of z that the job assumes, nil where it assumes none or

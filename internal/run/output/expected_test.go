@@ -70,7 +70,7 @@ func TestLinearClaims(t *testing.T) {
 			z      func(x float64, g, cell int) float64
 			column bool
 		}{
-			{mean.Mechanism{}, `{"column": "x"}`, func(x float64, _, _ int) float64 { return x - 3.5 }, true},
+			{mean.Mechanism{}, `{"column": "x", "difference": true}`, func(x float64, _, _ int) float64 { return x - 3.5 }, true},
 			{count.Mechanism{}, `{"by": "g"}`, func(_ float64, g, cell int) float64 { return is(g == cell) }, false},
 			{count.Mechanism{}, `{"sum": "x", "by": "g"}`, func(x float64, g, cell int) float64 { return x * is(g == cell) }, false},
 			{count.Mechanism{}, `{"sum": "x"}`, func(x float64, _, _ int) float64 { return x }, true},

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// choose takes the better one of two estimators where the mechanism has two for the value: the ratio of two sums, unless the mean that
+// the job assumes is so near the middle of the bounds that a difference from there has a smaller error. It looks at public facts alone.
+func (r *PlannedRelease) choose(ctx context.Context) error {
+	var said map[string]json.RawMessage
+	if len(r.Plan.Errors) != 1 || !r.Plan.Errors[0].Ratio() || json.Unmarshal(r.Params, &said) != nil || said["difference"] != nil {
+		return nil
+	}
+	one := r.Question
+	var err error
+	if one.Params, err = with(r.Params, "difference", true); err != nil {
+		return err
+	}
+	answer, err := one.Mech.Plan(ctx, one.at(r.target))
+	if err != nil || len(answer.Errors) != 1 || answer.Errors[0].Linear == nil {
+		return nil // it has none; the ratio stands
+	}
+	ratio, difference := r.Plan.Errors[0], answer.Errors[0]
+	r.Instead = &difference
+	mean, _, _ := assumed(r.job, difference.Linear.Column)
+	if c, ok := r.job.Dataset.Column(difference.Linear.Column); !ok || c.Assume == nil || c.Assume.Mean == nil {
+		return nil
+	}
+	a, err := r.total(ratio, mean)
+	if err != nil {
+		return nil // nobody knows which is better
+	}
+	if b, err := r.total(difference, mean); err == nil && b < a {
+		r.Question, r.Plan, r.Instead = one, answer, &ratio
+	}
+	return nil
+}
+
+// total is the error to expect of a value, of noise and draw, where its column has this mean.
+func (r *PlannedRelease) total(e sdk.ExpectedError, mean float64) (float64, error) {
+	_, sd, strata := assumed(r.job, e.Linear.Column)
+	m := &samplers.Moments{SD: sd, KnownMean: true, Strata: strata}
+	if c, ok := r.job.Dataset.Column(e.Linear.Column); ok && !e.Ratio() {
+		m.Mean = mean - (rational.Up(c.Lower) - e.Linear.Low)
+	}
+	draw, err := Deviation(r.job, r.design, e.Linear, m)
+	return math.Hypot(e.NoiseSD, draw), err
+}
+
+// Deviation is the standard deviation of a linear value over the draws, that of the
+// table itself from its population among them.
+func Deviation(j *job.Job, d samplers.Design, l *sdk.Linear, m *samplers.Moments) (float64, error) {
+	v := samplers.Values{Low: l.Low, High: l.High, Assumed: m}
+	total, err := samplers.Variance(d, v)
+	if err != nil {
+		return 0, err
+	}
+	if c := j.Dataset.Collected; c != nil && c.Method == job.SRSWOR {
+		outer, err := CollectedBy(j)
+		if err != nil {
+			return 0, err
+		}
+		table, err := samplers.Variance(outer, v)
+		if err != nil {
+			return 0, err
+		}
+		// On average over the draw a row counts π·w times, which is once. Equal weights are
+		// left out of the sum.
+		kept := 1.0
+		if f := d.Facts(); f.EqualWeights {
+			kept = f.Rate
+		}
+		total += kept * kept * table
+	}
+	return math.Abs(l.Scale) * math.Sqrt(total), nil
+}
