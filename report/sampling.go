@@ -48,9 +48,10 @@ const normal95 = 1.959963984540054
 // parts needs: that of a sum lies in between.
 func Combine(e ExpectedError, sd float64) *Combined {
 	c := &Combined{SD: math.Hypot(e.NoiseSD, sd)}
-	c.Half95Any = math.Sqrt(20) * c.SD
+	wide := math.Sqrt(c.SD*c.SD + e.Unsure) // an interval knows the variance of the draw only with noise
+	c.Half95Any = math.Sqrt(20) * wide
 	if e.Half95 > 0 && e.NoiseSD > 0 {
-		c.Half95 = math.Min(math.Max(normal95, e.Half95/e.NoiseSD)*c.SD, c.Half95Any)
+		c.Half95 = math.Min(math.Max(normal95, e.Half95/e.NoiseSD)*wide, c.Half95Any)
 	}
 	return c
 }

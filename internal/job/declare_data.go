@@ -153,7 +153,7 @@ func column() kind[Column] {
 		key("measure", optional(measuredBounds()), func(c *Column) **Measure { return &c.Measure },
 			"Pays for two releases that say which shares of the values lie at lower and at upper, or beyond them. Each costs half", example(`{epsilon: "0.05"}`)),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
-			"Public assumptions about the values, for the planner and the sampling error in the report; they must not be taken from the data. They change no release, except how budget.spend is divided", out("it changes forecasts, and shares of budget.spend, which are an answer")),
+			"Public assumptions about the values, for the planner and the sampling error in the report; they must not be taken from the data. They change how budget.spend is divided, and which of two estimators a mean, sum or share of a Poisson or multistage sample takes; nothing else of a release", out("it changes forecasts, and shares of budget.spend, which are an answer")),
 	)
 }
 

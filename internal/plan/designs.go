@@ -131,6 +131,12 @@ func public(j *job.Job, d *DraftDraw, r *job.Release) sdk.Public {
 			EqualWeights: f.EqualWeights, LargestCount: f.LargestCount,
 		},
 	}
+	if c := j.Dataset.Collected; c != nil && c.Method == job.SRSWOR && f.EqualWeights && j.Dataset.Size > 0 {
+		// A row of the table stands for so many of the population, as those of every other collection do.
+		each := float64(c.Population) / float64(j.Dataset.Size)
+		p.Population = c.Population
+		p.Design.Rate, p.Design.MinWeight, p.Design.MaxWeight = p.Design.Rate/each, p.Design.MinWeight*each, p.Design.MaxWeight*each
+	}
 	for _, c := range j.Dataset.Columns {
 		if c.Plain() || j.Dataset.Unfolded(c.Name) {
 			continue

@@ -20,7 +20,6 @@ type interval struct {
 	Mean      float64 `json:"mean"`
 	Weighted  bool    `json:"weighted"`
 	Rows      int64   `json:"rows"`
-	Collected bool    `json:"collected"`
 	Strata    *strata `json:"strata,omitempty"`
 	// Replacement says that the variance is that of a draw with replacement.
 	Replacement bool `json:"replacement,omitempty"`
@@ -92,7 +91,7 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	if err != nil {
 		return noInterval("there is no valid interval: "+err.Error(), "leave interval out, or draw the sample by srswor, poisson or stratified")
 	}
-	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows, Collected: table != nil}
+	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows}
 	v.Strata = q.strataOf(j, d, e)
 	if c := e.Clusters; c != nil {
 		q.Clusters = &Clusters{Of: c.Of, Column: q.unused("first stage")}

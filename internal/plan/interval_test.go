@@ -61,7 +61,7 @@ func TestIntervalReachesTheMechanism(t *testing.T) {
 	if err := json.Unmarshal(r.Params, &got); err != nil {
 		t.Fatal(err)
 	}
-	if i := got.Interval; i.Level != 95 || i.Square != 0.9*100/99 || i.Mean != 0.9/99 || i.Rows != 100 || i.Collected {
+	if i := got.Interval; i.Level != 95 || i.Square != 0.9*100/99 || i.Mean != 0.9/99 || i.Rows != 100 {
 		t.Errorf("%+v", i)
 	}
 	if string(r.Job.Params) != `{"column":"age"}` {
@@ -101,8 +101,16 @@ func TestIntervalRefused(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	collected := []string{"  size: 1000", "  size: 1000\n  collected: {method: srswor, population: 50000}", "from: s, ", "", "samples: {s: {method: srswor, size: 100}}", ""}
-	if _, err := planIntervals(t, append(collected, "mechanism: mean", "mechanism: sum")...); err == nil || !strings.Contains(err.Error(), "not its population's") {
-		t.Errorf("a total of a collected table: %v", err)
+}
+
+// The total of a table that is a simple random sample is that of its population, and the interval is about it.
+func TestTotalOfACollectedTable(t *testing.T) {
+	p, err := planIntervals(t, "  size: 1000", "  size: 1000\n  collected: {method: srswor, population: 50000}", "from: s, ", "", "samples: {s: {method: srswor, size: 100}}", "", "mechanism: mean", "mechanism: sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.Releases()[0]
+	if d := r.Public.Design; r.Public.Population != 50000 || d.MaxWeight != 50 || r.Plan.Errors[0].Linear.Scale != 50 {
+		t.Errorf("%+v, %+v", r.Public, r.Plan.Errors)
 	}
 }

@@ -93,7 +93,7 @@ func (r *PlannedRelease) Additive() bool { return r.additive || additive(r.Plan.
 
 // additive reports whether all figures of a mechanism are its sums, by what it says of their errors.
 func additive(errors []sdk.ExpectedError) bool {
-	return len(errors) > 0 && !slices.ContainsFunc(errors, func(e sdk.ExpectedError) bool { return e.Linear == nil })
+	return len(errors) > 0 && !slices.ContainsFunc(errors, func(e sdk.ExpectedError) bool { return e.Linear == nil || e.Ratio() })
 }
 
 // Changing are the parameters with which a mechanism tells the change between two periods: its noise calls come for

@@ -148,9 +148,6 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		if design == "stages" && slices.Contains(p.clusters.without, r.mechanism) {
 			continue
 		}
-		if design == "collected" && slices.Contains([]string{"sum", "count", "histogram"}, r.mechanism) {
-			continue // the table's totals are not the population's
-		}
 		fmt.Fprintf(&releases, "  - {name: r%d, from: %s, mechanism: %s, params: %s, guarantee: {epsilon: %q}%s}\n", i, from, r.mechanism, r.params, p.epsilon, interval)
 	}
 	text := fmt.Sprintf(`version: 1

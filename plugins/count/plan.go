@@ -56,7 +56,7 @@ func newQuery(req sdk.PlanRequest) (*layout, error) {
 	}
 	l := &layout{shape: s, public: req.Public, weights: w}
 	l.lattice = linear.NewLattice(0, l.step(req.Target.Epsilon), w.Least, w.Most)
-	if err := l.Interval.CheckClustered(req.Public, l.cells, true, l.values()...); err != nil {
+	if err := l.Interval.CheckClustered(req.Public, l.cells, l.values()...); err != nil {
 		return nil, err
 	}
 	// A row adds one to its cell, or its value.

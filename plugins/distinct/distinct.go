@@ -46,7 +46,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Interval.Check(req.Public, cells, true); err != nil {
+	if err := p.Interval.Check(req.Public, cells); err != nil {
 		return nil, err
 	}
 	units, err := linear.NewAdditive(n.Lattice, 1, 1, nil, cells, req, p.Interval, noise)

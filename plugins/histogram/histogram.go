@@ -64,7 +64,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Interval.Check(req.Public, cells, true, c); err != nil {
+	if err := p.Interval.Check(req.Public, cells, c); err != nil {
 		return nil, err
 	}
 	f := &linear.Form{Cells: cells, Noise: noise, PerCell: b.n()}

@@ -50,7 +50,7 @@ func NewAverage(
 	if !known && !req.Public.Design.EqualWeights {
 		return nil, errWeight
 	}
-	if err := iv.CheckClustered(req.Public, cells, false, c); err != nil {
+	if err := iv.CheckClustered(req.Public, cells, c); err != nil {
 		return nil, err
 	}
 	q := &Average{Column: c, Divisor: divisor, Total: total, number: number, interval: iv, maxWeight: w.Most}
@@ -180,16 +180,47 @@ func (q *Average) Expected(public sdk.Public, what string, n Noise) sdk.Expected
 		e.NoiseSD = q.PerValue(n) / q.Total
 		e.Half95 = half(e.NoiseSD)
 		e.Note += ", a ratio of two sums"
+		e.Unsure = q.unsure(n)
 		middle := Middle(q.Column)
 		e.Linear = &sdk.Linear{Low: q.Column.Lower - middle, High: q.Column.Upper - middle, Scale: 1 / q.Total}
 		e.Over = &sdk.Divisor{Linear: sdk.Linear{Low: 1, High: 1, Scale: 1 / q.Total}}
 	default:
-		return PerRow(public, what, q.PerValue(n), q.Column.Upper-q.Column.Lower)
+		e = PerRow(public, what, q.PerValue(n), q.Column.Upper-q.Column.Lower)
+		e.Note += q.interval.WideStrata(public)
+		return e
 	}
 	if q.number == nil {
 		e.Linear.Column = q.Column.Name
 	}
 	return e
+}
+
+// unsure is Additive.Unsure for a ratio of two sums of public totals, at most, as a mean at one of the bounds has it.
+func (q *Average) unsure(n Noise) float64 {
+	iv, width := q.interval, q.Column.Upper-q.Column.Lower
+	switch {
+	case iv == nil || !iv.sampled():
+		return 0
+	case q.moments != nil:
+		m, per, square := q.moments, width/q.Total, 0.0
+		switch poly := []float64{0, 0, 1}; {
+		case m.squares >= 0:
+			if m.number != nil { // t² = t
+				poly = poly[1:]
+			}
+			_, square = m.combine(make([]int64, m.squares+1), control(poly, m.squares), n, 0)
+			square *= m.shrink
+		case m.number != nil:
+			square = m.NoiseOf(n, 1) / 4
+		default:
+			square = m.NoiseOf(n, poly...)
+		}
+		return per * per * iv.Added(iv.Square*square, m.NoiseOf(n, 0, 1))
+	case q.clusters != nil:
+		per := width * q.maxWeight / float64(q.high) / q.Total
+		return per * per * iv.Added(iv.Square*float64(q.clusters.divide)*n.SD*math.Sqrt(6)/4, n.SD)
+	}
+	return 0
 }
 
 // Unit is the value of a lattice step in a mean with a public divisor.

@@ -293,10 +293,10 @@ func TestNoClusters(t *testing.T) {
 	x := sdk.Column{Name: "x", Type: sdk.Number, Lower: 0, Upper: 1, Missing: sdk.MissingRefuse}
 	req, iv := staged(4, x)
 	cells, _ := NewCells(req.Public, nil)
-	if err := iv.Check(req.Public, cells, false, x); err == nil {
+	if err := iv.Check(req.Public, cells, x); err == nil {
 		t.Error("clusters are accepted")
 	}
-	if err := iv.CheckClustered(req.Public, cells, false, x); err != nil {
+	if err := iv.CheckClustered(req.Public, cells, x); err != nil {
 		t.Error(err)
 	}
 	req.Public.Columns = req.Public.Columns[:1]

@@ -33,8 +33,6 @@ type Interval struct {
 	Mean     float64 `json:"mean"`
 	Weighted bool    `json:"weighted"`
 	Rows     float64 `json:"rows"` // of the draw, 0 where they are random
-	// Collected says that the table is a sample of its population.
-	Collected bool    `json:"collected"`
 	Strata    *Strata `json:"strata"`
 	// Replacement says that the variance is that of a draw with replacement: f is 1.
 	Replacement bool `json:"replacement"`
@@ -67,7 +65,6 @@ var (
 	errStrata      = errors.New("interval: the draw has strata, so it reads the column that names them: declare it in dataset.columns with the strata as its domain")
 	errClusters    = errors.New("interval: the units that the draw takes first have many rows, and of this statistic the sums between such units are not released; mean, proportion, sum and count give intervals for multistage samples")
 	errClusterRoom = errors.New("interval: the first units of the draw may hold too many rows for squares of 64 bits")
-	errCollected   = errors.New("interval: the table is a sample itself, and this total is the table's, not its population's: an interval for it would leave out how the table was drawn; a mean, a proportion or a ratio has one")
 )
 
 // sampled reports whether a draw adds to the error.
@@ -81,17 +78,16 @@ func (iv *Interval) Part(w float64) float64 {
 	return math.Max(0, 1-1/w)
 }
 
-// Check returns why a request can have no interval, nil where it can. Total says that it
-// estimates a total.
-func (iv *Interval) Check(public sdk.Public, cells Cells, total bool, values ...sdk.Column) error {
+// Check returns why a request can have no interval, nil where it can.
+func (iv *Interval) Check(public sdk.Public, cells Cells, values ...sdk.Column) error {
 	if iv.Clustered() {
 		return errClusters
 	}
-	return iv.CheckClustered(public, cells, total, values...)
+	return iv.CheckClustered(public, cells, values...)
 }
 
 // CheckClustered is Check for a statistic that adds up the products of the totals of clusters.
-func (iv *Interval) CheckClustered(public sdk.Public, cells Cells, total bool, values ...sdk.Column) error {
+func (iv *Interval) CheckClustered(public sdk.Public, cells Cells, values ...sdk.Column) error {
 	switch {
 	case iv == nil:
 		return nil
@@ -99,8 +95,6 @@ func (iv *Interval) CheckClustered(public sdk.Public, cells Cells, total bool, v
 		return errHost
 	case iv.sampled() && cells.Units(public, values...).Rows > 1:
 		return errCapped
-	case iv.Collected && total:
-		return errCollected
 	}
 	return nil
 }
@@ -120,6 +114,14 @@ func IntervalFields(iv *Interval) []sdk.Field {
 // With appends the fields of the interval.
 func (iv *Interval) With(fields []sdk.Field) []sdk.Field {
 	return append(fields, IntervalFields(iv)...)
+}
+
+// WideStrata returns what to add to the note of a value that is divided by an estimate, where the draw takes fixed numbers of strata.
+func (iv *Interval) WideStrata(public sdk.Public) string {
+	if iv == nil || !iv.sampled() || public.Design.Kind != "stratified" || public.Design.SampleSize == 0 {
+		return ""
+	}
+	return "; its interval leaves the differences between strata in, and is 1.4 to 8.4 times as wide as one for strata"
 }
 
 // spread describes the error of one estimate: the estimated variance of the draw, the standard

@@ -42,7 +42,7 @@ func (s *search) prepare(req sdk.PlanRequest) error {
 		return nil
 	}
 	units := s.cells.Units(req.Public, s.column)
-	if err := iv.Check(req.Public, s.cells, false, s.column); err != nil {
+	if err := iv.Check(req.Public, s.cells, s.column); err != nil {
 		return err
 	}
 	if d := req.Public.Design; d.EqualWeights && d.SampleSize > 0 && len(s.cells.Groups) == 0 && !units.Leaves {

@@ -90,7 +90,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	// value of largest magnitude 1.
 	u := cells.Units(req.Public, q.columns[:]...)
 	step := linear.Step(w.Most, 2*w.Most*float64(u.Groups)*float64(u.Rows)/req.Target.Epsilon, linear.MostRows(req.Public))
-	if err := p.Interval.Check(req.Public, cells, false, q.columns[:]...); err != nil {
+	if err := p.Interval.Check(req.Public, cells, q.columns[:]...); err != nil {
 		return nil, err
 	}
 	q.interval, q.rows = p.Interval, u.Rows/req.Public.Cap.Each()
@@ -106,7 +106,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	return &linear.Form{
 		Cells: cells, Noise: noise, Output: output(p),
 		Queries:  []linear.Query{{Values: q.columns[:], Reach: linear.Box(q.ranges[:q.parts]...), Add: q.add}},
-		Errors:   func(n []linear.Noise) []sdk.ExpectedError { return q.expected(n[0]) },
+		Errors:   func(n []linear.Noise) []sdk.ExpectedError { return q.expected(req.Public, n[0]) },
 		Estimate: func(_ int, sums []int64, n linear.Noise) linear.Estimate { return q.estimate(sums, n) },
 	}, nil
 }
@@ -158,7 +158,7 @@ func (q *quotient) add(b linear.Block, sums []int64) {
 	}
 }
 
-func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
+func (q *quotient) expected(public sdk.Public, n linear.Noise) []sdk.ExpectedError {
 	step, rows := q.lattices[1].Step, math.Max(1, float64(q.rows))
 	over := &sdk.Divisor{NoiseSD: step * n.SD, Half95: step * n.Tail(0.05),
 		Linear: sdk.Linear{Low: 0, High: rows * q.columns[1].Upper, Scale: 1, Adds: q.columns[1].Name}}
@@ -168,7 +168,7 @@ func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
 	return []sdk.ExpectedError{{
 		Field: linear.EstimateField, Over: over,
 		Note: fmt.Sprintf("noise of standard deviation %s in the sum of %s and %s in the sum of %s", linear.Figure(q.lattices[0].Step*n.SD),
-			q.columns[0].Name, linear.Figure(q.lattices[1].Step*n.SD), q.columns[1].Name),
+			q.columns[0].Name, linear.Figure(q.lattices[1].Step*n.SD), q.columns[1].Name) + q.interval.WideStrata(public),
 		SamplingNote: "it depends on the sum of " + q.columns[1].Name + " in each group, which is secret; the larger that sum, the smaller it is",
 	}}
 }

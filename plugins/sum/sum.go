@@ -52,7 +52,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if !known {
 		return nil, linear.ErrScale
 	}
-	if err := p.Interval.CheckClustered(req.Public, cells, true, c); err != nil {
+	if err := p.Interval.CheckClustered(req.Public, cells, c); err != nil {
 		return nil, err
 	}
 	if n := float64(req.Public.Population); n > 0 && !p.Difference && linear.Varies(req.Public.Design) {

@@ -68,7 +68,7 @@ func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Interval.Check(req.Public, cells, false, c); err != nil {
+	if err := p.Interval.Check(req.Public, cells, c); err != nil {
 		return nil, err
 	}
 	s := &spread{root: m.root, column: c, interval: p.Interval}

@@ -48,8 +48,6 @@ func (u *subject) collected() (collection, error) {
 func (u *subject) collectionSD(table *samplers.Collected) (sd float64, unknown string) {
 	r := u.release
 	switch c := u.job.Dataset.Collected; {
-	case c.Method == job.SRSWOR && (u.statistic == sdk.StatisticTotal || u.statistic == sdk.StatisticCount):
-		return 0, "totals of a table that is a simple random sample are the table's own, and not its population's"
 	case u.statistic != sdk.StatisticMean:
 		return 0, "it is worked out for the mean only"
 	case len(r.By) > 0 || r.Where.Said() || r.Having.Said() || r.Keys != nil || u.job.Dataset.Cap != nil || u.job.Dataset.Folds():
