@@ -15,12 +15,12 @@ import (
 // interval is the parameter "interval" of a mechanism that can give one: the level, and how
 // the variance of the draw is estimated from the draw (samplers.Estimate).
 type interval struct {
-	Level     float64 `json:"level"`
-	Square    float64 `json:"square"`
-	Mean      float64 `json:"mean"`
-	Weighted  bool    `json:"weighted"`
-	Rows      int64   `json:"rows"`
-	Strata    *strata `json:"strata,omitempty"`
+	Level    float64 `json:"level"`
+	Square   float64 `json:"square"`
+	Mean     float64 `json:"mean"`
+	Weighted bool    `json:"weighted"`
+	Rows     int64   `json:"rows"`
+	Strata   *strata `json:"strata,omitempty"`
 	// Replacement says that the variance is that of a draw with replacement.
 	Replacement bool `json:"replacement,omitempty"`
 	// Clusters says that the squares are those of the totals of clusters.

@@ -33,7 +33,7 @@ type Interval struct {
 	Mean     float64 `json:"mean"`
 	Weighted bool    `json:"weighted"`
 	Rows     float64 `json:"rows"` // of the draw, 0 where they are random
-	Strata    *Strata `json:"strata"`
+	Strata   *Strata `json:"strata"`
 	// Replacement says that the variance is that of a draw with replacement: f is 1.
 	Replacement bool `json:"replacement"`
 	// Clusters says that the squares are those of the totals of clusters.
