@@ -14,6 +14,14 @@ type Limits struct {
 	// UnitRows is as how many rows a unit counts at most, where the release counts the rows of units
 	// before the cap; 0 for any other release.
 	UnitRows int64 `json:"unit_rows,omitempty"`
+	// Ends are the ends that intervals of the release have: one of the constants below, or "" for both. Marks are the words that
+	// each row carries for what may keep it away from the population's value, and Of what an interval with both ends is about
+	// where it is not about the population (P41).
+	Ends  string   `json:"ends,omitempty"`
+	Marks []string `json:"marks,omitempty"`
+	Of    []string `json:"of,omitempty"`
+	// Status is the name of the column with the marks, "" where the release has none.
+	Status string `json:"status,omitempty"`
 	// Text says all of it in sentences, the filter too.
 	Text []string `json:"text"`
 }
@@ -22,9 +30,8 @@ type Limits struct {
 type CapLimit struct {
 	Groups int64 `json:"groups,omitempty"` // in how many groups, 0 where the release has none
 	Rows   int64 `json:"rows"`             // in each group, or in all
-	// Totals says how a total lies to that of all rows: one of the constants below, "" where
-	// the values are no totals.
-	Totals string `json:"totals,omitempty"`
+	// Binds is the job's word on the cap: one of the constants below, "" where it may leave rows out.
+	Binds string `json:"binds,omitempty"`
 	// Choice says that Rows are chosen in private, nil where the job says them.
 	Choice *CapChoice `json:"choice,omitempty"`
 }
@@ -65,12 +72,36 @@ func (c *CapChoice) text(w words) string {
 	return w.t("limit.cap_assumed", c.AtMost, strings.Join(likely, ", "))
 }
 
-// How a capped total lies to that of all rows.
+// The ends of intervals that have not both.
 const (
-	TotalsLower = "lower bounds"
-	TotalsUpper = "upper bounds"
-	TotalsMixed = "neither"
+	EndsLower = "at least"
+	EndsNone  = "none"
 )
+
+// The words of a job on a limit: it changes no value, or it is part of what is published.
+const (
+	BindsNever      = "never"
+	BindsDefinition = "definition"
+)
+
+// Partial reports whether a cap of rows, groups or periods may leave out what counts in the population's value.
+func (e Release) Partial() bool { return e.Limits != nil && e.Limits.Ends != "" }
+
+// StatusColumn returns the name of the column with the marks, "" for none.
+func (e Release) StatusColumn() string {
+	if e.Limits == nil {
+		return ""
+	}
+	return e.Limits.Status
+}
+
+// Marked returns the marks of a release, "" for none.
+func (e Release) Marked() string {
+	if e.Limits == nil {
+		return ""
+	}
+	return strings.Join(e.Limits.Marks, ", ")
+}
 
 // ColumnLimit says what becomes of the values of one column.
 type ColumnLimit struct {
@@ -80,6 +111,8 @@ type ColumnLimit struct {
 	Upper *float64 `json:"upper,omitempty"`
 	// Found says that the bounds are found in private, between Lower and Upper.
 	Found bool `json:"found,omitempty"`
+	// Binds is the job's word on Lower and Upper, "" where they may move values.
+	Binds string `json:"binds,omitempty"`
 	// Missing and Outside say that such rows are left out ("drop") or counted as another value
 	// ("as …"); "" where the job promises that there are none.
 	Missing string `json:"missing,omitempty"`
@@ -137,7 +170,11 @@ func limitText(w words, e Release, d Dataset, filter bool) []string {
 		out = append(out, strings.Join(clipped, ", "))
 	}
 	out = append(out, e.Limits.leftOut(w, "limit.missing", "limit.missing_as", func(c ColumnLimit) string { return c.Missing })...)
-	return append(out, e.Limits.leftOut(w, "limit.outside", "limit.outside_as", func(c ColumnLimit) string { return c.Outside })...)
+	out = append(out, e.Limits.leftOut(w, "limit.outside", "limit.outside_as", func(c ColumnLimit) string { return c.Outside })...)
+	if text := e.ends(w); text != "" {
+		out = append(out, text)
+	}
+	return out
 }
 
 // leftOut lists the columns that leave rows out by a rule, and what else stands in for a
@@ -174,16 +211,31 @@ func (c *CapLimit) text(w words, unit string) string {
 	case c.Groups > 1:
 		text = w.t("limit.cap_groups", unit, c.Groups, rows)
 	}
-	text += c.Choice.text(w)
-	switch c.Totals {
-	case TotalsLower:
-		text += w.t("limit.totals_lower")
-	case TotalsUpper:
-		text += w.t("limit.totals_upper")
-	case TotalsMixed:
-		text += w.t("limit.totals_mixed")
+	return text + c.Choice.text(w) + w.binds(c.Binds)
+}
+
+// binds returns the words for the job's word on a limit.
+func (w words) binds(word string) string {
+	switch word {
+	case BindsNever:
+		return w.t("limit.binds_never")
+	case BindsDefinition:
+		return w.t("limit.binds_definition")
 	}
-	return text
+	return ""
+}
+
+// ends returns the sentence on the ends of the intervals of a release, "" where there is nothing to say.
+func (e Release) ends(w words) string {
+	switch l := e.Limits; {
+	case l.Ends == EndsLower:
+		return w.t("limit.ends_lower")
+	case l.Ends == EndsNone:
+		return w.t("limit.ends_none")
+	case len(l.Of) > 0 && e.Interval != "":
+		return w.t("limit.ends_of")
+	}
+	return ""
 }
 
 // bounds names a column with the range to which it is clipped.
@@ -195,7 +247,7 @@ func (c ColumnLimit) bounds(w words) string {
 	if c.Found {
 		name = "limit.found"
 	}
-	return w.t(name, c.Column, thousands(plain(*c.Lower, 15)), thousands(plain(*c.Upper, 15)))
+	return w.t(name, c.Column, thousands(plain(*c.Lower, 15)), thousands(plain(*c.Upper, 15))) + w.binds(c.Binds)
 }
 
 // limited reports whether noise is not all that may be wrong with a value: rows or parts of

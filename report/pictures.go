@@ -19,13 +19,17 @@ type bar struct {
 	from, to   float64 // the released interval for the population's value; equal where there is none
 	sd         float64 // of the noise, 0 where it is not known
 	sampled    bool    // sampling adds an error to that of the noise
+	part       string  // says that not all rows count, and what is known all the same; "" where all do
 }
 
 // text is the value, rounded to what its noise leaves meaningful. The noise stands beside
 // it only where there is no other error: else it would read as an interval for the
-// population's value (P30).
+// population's value (P30, P41).
 func (b bar) text() string {
 	noise := b.noise()
+	if b.part != "" {
+		return rounded(b.value, noise) + " (" + b.part + ")"
+	}
 	switch half := (b.to - b.from) / 2; {
 	case half > 0:
 		return rounded(b.value, half) + " (" + rounded(b.from, half) + "–" + rounded(b.to, half) + ")"

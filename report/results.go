@@ -295,8 +295,12 @@ func (r *result) bars() ([]bar, legend) {
 		if i < len(flags) {
 			b.flag = flags[i]
 		}
-		if end := oneEnd(i); end != "" {
+		end := oneEnd(i)
+		if end != "" {
 			b.flag = end
+		}
+		if r.release.Partial() {
+			b.part = cmp.Or(end, r.w.t("result.part"))
 		}
 		if i < len(sds) && sds[i] > 0 {
 			b.sd = sds[i]

@@ -80,6 +80,16 @@ func (r *result) readSeries() *overTime {
 			o.keys = append(o.keys, at.key)
 		}
 		b := bar{label: at.key, value: v, low: low[i], high: high[i], sd: sds[i], suppressed: math.IsNaN(v)}
+		if r.release.Partial() { // the interval has one end or none: the band is that of the noise
+			if b.part = r.w.t("result.part"); !math.IsNaN(b.low) {
+				b.part = r.w.t("result.at_least", rounded(b.low, math.Abs(b.low)/50))
+			}
+			half := 0.0
+			if b.sd > 0 { // else it is blank
+				half = 1.96 * b.sd
+			}
+			b.low, b.high = v-half, v+half
+		}
 		if i < len(flags) {
 			b.flag = flags[i]
 		}
@@ -205,6 +215,9 @@ func (r *result) series(id string) bool {
 		return false
 	}
 	r.under = append(r.under, r.w.t("series.band"))
+	if r.release.Partial() {
+		r.under = append(r.under, r.w.t("series.part", r.release.Marked()))
+	}
 	if n := len(o.keys); n > 1 {
 		r.under = append(r.under, r.w.t("series.scales"))
 		if n > mostStripes {
@@ -264,6 +277,12 @@ func (r *result) curve(id, title, kind string) template.HTML {
 			line = append(line, figure.Point{X: x[i], Y: b.value})
 		}
 		f.Band(x, low, high, "noise")
+		if r.release.Partial() { // a line would read as a trend (P41)
+			for _, p := range line {
+				f.Dot(p.X, p.Y)
+			}
+			return
+		}
 		f.Curve(line, "main")
 	})
 	if end := len(bars) - 1; !bars[end].suppressed {
@@ -313,6 +332,12 @@ func (r *result) stripes(id, title, kind string) template.HTML {
 				outline = append(outline, figure.Point{X: x(at[i]), Y: y(part[i].high)})
 			}
 			d.Path(append(outline, outline[0]), "noise")
+			if r.release.Partial() {
+				for _, p := range line {
+					d.Circle(p.X, p.Y, 2, "dot")
+				}
+				return
+			}
 			d.Path(line, "main")
 		})
 		if end.suppressed {

@@ -138,6 +138,7 @@ func column() kind[Column] {
 			"The public lower bound of a number. Smaller values are raised to it", example("200")),
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
 			"The public upper bound of a number. Larger values are lowered to it", example("1000")),
+		bindsBounds(),
 		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
 			"The public list of the values of a category", example("[E, H, M]")),
 		key("type", choice(Number, Text, Bool, Date, Timestamp), func(c *Column) *ColumnType { return &c.Holds },

@@ -63,6 +63,7 @@ func derived() kind[Column] {
 			"The public lower bound of a number. Smaller values are raised to it", example("0")),
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
 			"The public upper bound of a number. Larger values are lowered to it", example("100")),
+		bindsBounds(),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
 			"Replaces lower and upper where nobody knows how large a number is (lower: 0 may stay: no value is negative), as in dataset.columns"),
 		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
@@ -116,5 +117,6 @@ func capped() kind[Cap] {
 			"The largest number of rows of a unit that count in each group, or in all if a release has no groups; or that the run chooses it in private, for the releases that use it", required(), example("4")),
 		key("measure", optional(measuredCap()), func(c *Cap) **Measure { return &c.Measure },
 			"Pays for a release that says how much the cap leaves out: noisy numbers of units by their number of rows, the number of rows, and the share that does not count, with intervals", example(`{epsilon: "0.05", at_most: 50}`)),
+		binds(func(c *Cap) *Binds { return &c.Binds }, "the cap"),
 	)
 }

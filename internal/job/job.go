@@ -172,6 +172,7 @@ type Column struct {
 	Bounds *Bounds
 	// Measure pays for the shares of values at Lower and at Upper, nil for none.
 	Measure *Measure
+	Binds   Binds // of Lower and Upper
 
 	Derived *Derived // nil where the column stands in a file
 	Lookup  *Lookup  // the public table that adds it, nil where none does

@@ -30,6 +30,31 @@ type Cap struct {
 	Groups int64
 	CapRows
 	Measure *Measure // of what it leaves out, nil for none
+	Binds   Binds
+}
+
+// Binds says what a limit is to the values that it limits. The zero value says that it may change them, so that no interval of
+// a value without it follows (P41).
+type Binds string
+
+// A limit that is promised to change nothing, that is part of what is published, or, of a column, that changes only values above
+// the upper bound.
+const (
+	BindsNever      Binds = "never"
+	BindsDefinition Binds = "definition"
+	BindsUpper      Binds = "upper"
+)
+
+// binds declares the key of a limit that says what it is to the values.
+func binds[T any](at func(*T) *Binds, what string) field[T] {
+	return key("binds", choice(BindsNever, BindsDefinition), at,
+		"never promises that "+what+" leaves nothing out; definition says that it is part of what is published (docs/intervals.md)", example("definition"))
+}
+
+// bindsBounds is binds for the bounds of a column.
+func bindsBounds() field[Column] {
+	return key("binds", choice(BindsNever, BindsUpper, BindsDefinition), func(c *Column) *Binds { return &c.Binds },
+		"never promises that no value lies beyond the bounds, upper that none lies below lower; definition says that they are part of what is published (docs/intervals.md)", example("upper"))
 }
 
 // CapRows are the rows of a unit that count in a group.

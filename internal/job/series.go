@@ -50,7 +50,10 @@ const (
 
 // PeriodsOfUnit is what the guarantee of a series covers: a unit in up to AtMost periods, any two
 // of which are at least Apart periods apart.
-type PeriodsOfUnit struct{ AtMost, Apart int64 }
+type PeriodsOfUnit struct {
+	AtMost, Apart int64
+	Binds         Binds
+}
 
 // CapsPeriods reports whether a run counts each unit in its first periods alone, as many and as far apart as
 // periods_of_unit says. Otherwise nothing checks in how many periods a unit is. A slice may then not change, since a
@@ -113,7 +116,7 @@ func series() kind[Series] {
 		key("goal", choice(RMS, Worst), func(s *Series) *SeriesGoal { return &s.Goal },
 			"Which error is made small: the root mean square over all rows, or the worst row", otherwise(string(RMS))),
 		key("periods_of_unit", optional(periodsOfUnit()), func(s *Series) **PeriodsOfUnit { return &s.Unit },
-			"What the guarantee covers: a unit in up to so many periods. If dataset.unit names a column, each unit counts in its first ones alone; else nothing checks it. Without it: one period of a unit"),
+			"What the guarantee covers: a unit in up to so many periods. If dataset.unit names a column, each unit counts in its first ones alone; else nothing checks it. It is a fact of the survey's design, and no way to save. Without it: one period of a unit"),
 		key("revised", choice(RevisedRefuse, RevisedAccept), func(s *Series) *Revised { return &s.Revised },
 			"What happens if a slice changed since it was measured: refuse ends the run; accept counts late rows in part, from then on, and may cost more", otherwise(string(RevisedRefuse))),
 	)
@@ -136,6 +139,7 @@ func periodsOfUnit() kind[PeriodsOfUnit] {
 			"In how many periods a unit counts", required(), example("3")),
 		key("apart", count(), func(u *PeriodsOfUnit) *int64 { return &u.Apart },
 			"How many periods at least lie from one period in which a unit counts to the next one", otherwise("1"), example("12")),
+		binds(func(u *PeriodsOfUnit) *Binds { return &u.Binds }, "the limit"),
 	)
 }
 
@@ -402,7 +406,7 @@ func (k *checker) oneSeries(s, first *Series) {
 // unit is PeriodsOfUnit with its default.
 func (s *Series) unit() PeriodsOfUnit {
 	if s.Unit == nil {
-		return PeriodsOfUnit{1, 1}
+		return PeriodsOfUnit{AtMost: 1, Apart: 1}
 	}
 	return *s.Unit
 }

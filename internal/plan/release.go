@@ -24,6 +24,9 @@ type PlannedRelease struct {
 	additive bool          // all its figures are sums, by what the mechanism says of their errors
 	scaled   []string      // the columns that it reads over a bound that is found first
 	found    Bounds
+	whose    Whose    // apart from periods; see PlannedRelease.Whose
+	raises   bool     // rows that do not count may make a figure larger than that of all rows
+	cap      *job.Cap // of the table, nil for none
 	Series   *PlannedSeries // nil where the release is in none
 	// Instead is the other estimator that the mechanism has for the value, which is not taken; nil where there is none.
 	Instead *sdk.ExpectedError
@@ -92,6 +95,8 @@ func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
 	if err := one.readable(j); err != nil {
 		return nil, err
 	}
+	one.cap = j.Dataset.Cap
+	one.settleWhose(j)
 	return &one, one.checkSuppress()
 }
 
@@ -192,7 +197,7 @@ func (r *PlannedRelease) Output() []sdk.Field {
 		fields = append(slices.Clone(fields), sdk.Field{Name: suppressed, Type: sdk.Int64,
 			Doc: "1 where " + r.SuppressBy() + " is below " + rational.Format(r.Job.Suppress.Below) + " and the row is blank, else 0"})
 	}
-	return fields
+	return r.said(fields)
 }
 
 // planProblems places a mechanism's refusal, or the parameters that it cannot take.

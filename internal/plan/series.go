@@ -256,6 +256,9 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	}
 	one := *r
 	one.Series = s
+	if err := one.noTrend(spec); err != nil {
+		return nil, err
+	}
 	// The mechanism's own plan is about one period. What it costs is not what the series costs.
 	a, err := privacy.EpsilonAt(one.Event(), j.Dataset.Relation, r.Share.Delta)
 	if err != nil {

@@ -132,6 +132,20 @@ func (r *PlannedRelease) tellsChanges(ctx context.Context, spec *job.Series) err
 	return nil
 }
 
+// noTrend refuses a change between periods in which not all of a unit counts: units that have used up their periods would read
+// like a fall. // P41
+func (r *PlannedRelease) noTrend(spec *job.Series) error {
+	w := r.Whose()
+	if !w.Partial() || !slices.ContainsFunc(spec.Publish, func(row job.SeriesRow) bool { return row.Kind == job.Change }) {
+		return nil
+	}
+	way := "say binds: definition or binds: never in dataset.cap, or leave change out of publish"
+	if slices.Contains(w.Marks, MarkPeriods) {
+		way = fmt.Sprintf("say at_most: %d in periods_of_unit, which counts all periods and costs noise, binds: never if no unit can be in more of them, or leave change out of publish", len(spec.Periods.All()))
+	}
+	return fmt.Errorf("a change cannot be published where a limit may leave out rows of a unit (%s): it would show the limit; %s", w.Status(), way)
+}
+
 // noChange returns the refusal of a mechanism that cannot compare two periods.
 func (r *PlannedRelease) noChange() error {
 	return fmt.Errorf("%s tells no change between two periods: leave change out of publish", r.Job.Mechanism)

@@ -42,8 +42,9 @@ type Runner struct {
 	Results map[string]sdk.Result
 }
 
-// keep takes note of a result, without the columns that the release withholds.
+// keep takes note of a result as it is published: with its marks, and without the columns that the release withholds.
 func (r *Runner) keep(rel *plan.PlannedRelease, result sdk.Result) {
+	result = rel.Stated(result)
 	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return rel.Withheld(r.Plan.Job, c.Name) })
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,7 +34,10 @@ func (b *book) release(e report.Release, values report.Table) table {
 	}
 	rows, alone := e.Rows(values)
 	judged := slices.ContainsFunc(values.Columns, func(c report.Column) bool { return c.Name == "estimate" })
-	if judged {
+	marked := slices.IndexFunc(e.Fields, func(f report.Field) bool { return f.Name != "" && f.Name == e.StatusColumn() })
+	if judged && marked >= 0 {
+		t.columns[marked].doc = b.t("status") + ". " + t.columns[marked].doc
+	} else if judged {
 		t.columns = append(t.columns, column{t.free("status"), b.t("status"), "string"})
 	}
 	for _, row := range rows {
@@ -46,7 +49,9 @@ func (b *book) release(e report.Release, values report.Table) table {
 				}
 			}
 		}
-		if judged {
+		if judged && marked >= 0 {
+			row.Cells[marked] = strings.TrimSpace(mark + " " + row.Cells[marked])
+		} else if judged {
 			row.Cells = append(row.Cells, mark)
 		}
 		t.rows = append(t.rows, row.Cells)

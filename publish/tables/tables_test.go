@@ -37,7 +37,7 @@ func made() (*report.Report, map[string]report.Table) {
 		Dataset:     report.Dataset{ID: "d", Unit: "row"}, Guarantee: report.Guarantee{Epsilon: 1.5, Delta: 1e-6},
 		Releases: []report.Release{
 			{Name: "cash", From: "table", By: []string{"region"}, Fields: fields("region", "estimate", "noise_sd", "interval_low", "interval_high", "flag"),
-				Limits: &report.Limits{Cap: &report.CapLimit{Groups: 2, Rows: 3, Totals: report.TotalsLower}, Columns: []report.ColumnLimit{{Column: "pay", Lower: &low, Upper: &high, Missing: report.Drop}, {Column: "sex", Outside: "as other"}}}},
+				Limits: &report.Limits{Cap: &report.CapLimit{Groups: 2, Rows: 3}, Columns: []report.ColumnLimit{{Column: "pay", Lower: &low, Upper: &high, Missing: report.Drop}, {Column: "sex", Outside: "as other"}}}},
 			{Name: long + "1", From: "half", Fields: fields("region", "status", "estimate", "noise_sd")},
 			{Name: long + "2", From: "table", Fields: fields("estimate")},
 			{Name: "fit", From: "table", Fields: fields("kind", "name", "value", "noise_se")},

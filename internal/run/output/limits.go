@@ -7,7 +7,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
 )
@@ -19,9 +18,15 @@ func describeLimits(p *plan.Priced, r *plan.PricedRelease) *report.Limits {
 	if r.Job.CountsUnits() {
 		return &report.Limits{UnitRows: j.Dataset.CountsRows()}
 	}
-	out := &report.Limits{}
+	whose := r.Whose()
+	out := &report.Limits{Of: whose.Of, Status: r.StatusColumn()}
+	if whose.Ends != plan.EndsBoth {
+		out.Ends = string(whose.Ends)
+	}
+	for _, m := range whose.Marks {
+		out.Marks = append(out.Marks, string(m))
+	}
 	names := slices.Concat(r.Plan.Columns, r.Job.By)
-	var numbers []job.Column
 	for i, name := range names {
 		c, known := j.Dataset.Column(name)
 		if !known || slices.Contains(names[:i], name) || c.Plain() {
@@ -32,7 +37,9 @@ func describeLimits(p *plan.Priced, r *plan.PricedRelease) *report.Limits {
 		case job.Number:
 			lower, upper := rational.Up(c.Lower), rational.Up(c.Upper)
 			one.Lower, one.Upper, one.Found = &lower, &upper, c.Bounds != nil
-			numbers = append(numbers, c)
+			if one.Binds = string(c.Binds); c.Binds == job.BindsUpper {
+				one.Binds = "" // values above are moved
+			}
 		case job.Category:
 			if one.Outside = handled(c.Outside); r.Job.Other != "" && slices.Contains(r.Job.By, name) {
 				one.Missing, one.Outside = "", "" // they are in the cell of all others
@@ -43,7 +50,7 @@ func describeLimits(p *plan.Priced, r *plan.PricedRelease) *report.Limits {
 		}
 	}
 	if c := j.Dataset.Cap; c != nil {
-		out.Cap = &report.CapLimit{Rows: c.Rows, Totals: totals(r, numbers), Choice: describeChoice(p, r.Job.Table)}
+		out.Cap = &report.CapLimit{Rows: c.Rows, Binds: string(c.Binds), Choice: describeChoice(p, r.Job.Table)}
 		if len(r.Job.By) > 0 {
 			out.Cap.Groups = c.Groups
 		}
@@ -77,27 +84,6 @@ func handled(h job.Handling) string {
 			return report.As(rational.Format(h.Number))
 		}
 		return report.As(h.Text)
-	}
-	return ""
-}
-
-// totals compares a value that adds up rows with that of all rows, if only some count. A row
-// that counts once or more is in a total: what is divided by their number is none.
-func totals(r *plan.PricedRelease, numbers []job.Column) string {
-	estimates := r.Plan.Estimates() // survey weights add up too, with a scale that is private
-	for _, e := range r.Plan.Errors {
-		if (e.Linear == nil || e.Linear.Scale < 1) && estimates != sdk.StatisticTotal && estimates != sdk.StatisticCount {
-			continue
-		}
-		rises := !slices.ContainsFunc(numbers, func(c job.Column) bool { return c.Lower.Sign() < 0 })
-		falls := len(numbers) > 0 && !slices.ContainsFunc(numbers, func(c job.Column) bool { return c.Upper.Sign() > 0 })
-		switch {
-		case rises:
-			return report.TotalsLower
-		case falls:
-			return report.TotalsUpper
-		}
-		return report.TotalsMixed
 	}
 	return ""
 }

@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// picks reports whether a cap chooses at random which rows of a unit count in a value of the release. Without groups a count
+// has so many rows of a unit whichever they are.
+func (r *PlannedRelease) picks() bool {
+	counted := r.Plan.Estimates() == sdk.StatisticCount && len(r.Job.By) == 0 && r.Plan.Rows == 1
+	return r.Public.Cap != nil && !r.Job.CountsUnits() && r.cap.Binds != job.BindsNever && !counted
+}
+
+// addChoice adds the variance of the random choice inside a cap to the noise of each value, and to intervals with both ends.
+//
+// # Contract
+//
+// What it adds is at least the variance of the choice in expectation, to first order for quotients: choices of different units are
+// independent, and what a unit adds to a value is bounded by public numbers, so released figures bound its variance. Where no
+// released figure does, the error is blank. It reads no row. Proof: choice.proof.md. // P41
+func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
+	if !r.picks() {
+		return
+	}
+	at := func(names ...string) *sdk.ResultColumn {
+		i := slices.IndexFunc(columns, func(c sdk.ResultColumn) bool { return c.Float64 != nil && slices.Contains(names, c.Name) })
+		if i < 0 {
+			return nil
+		}
+		return &columns[i]
+	}
+	ends, value, noise := endFields[0], at(estimateField), at(noiseField)
+	if r.Series != nil {
+		ends, value, noise = endFields[1], at("value"), at("sd")
+	}
+	if value == nil || noise == nil {
+		return
+	}
+	low, high := at(ends[0]), at(ends[1])
+	wide := distuv.UnitNormal.Quantile(0.5 + r.levelOf()/200)
+	for _, c := range []*sdk.ResultColumn{noise, low, high} {
+		if c == nil {
+			continue
+		}
+		if c.Float64 = slices.Clone(c.Float64); c.Blank == nil {
+			c.Blank = make([]bool, len(c.Float64))
+		}
+		c.Blank = slices.Clone(c.Blank)
+	}
+	kinds := slices.IndexFunc(columns, func(c sdk.ResultColumn) bool { return r.Series != nil && c.Name == KindField })
+	for i, x := range value.Float64 {
+		sd := r.choiceSD(x, noise.Float64[i], func(name string) float64 {
+			if c := at(name); c != nil && i < len(c.Float64) && !(i < len(c.Blank) && c.Blank[i]) {
+				return c.Float64[i]
+			}
+			return 0
+		})
+		if kinds >= 0 && strings.HasPrefix(columns[kinds].String[i], string(job.Change)) {
+			sd = math.Inf(1) // it is small where both periods vary
+		}
+		if math.IsInf(sd, 1) {
+			noise.Float64[i], noise.Blank[i] = 0, true
+		} else {
+			noise.Float64[i] = math.Hypot(noise.Float64[i], sd)
+		}
+		if low == nil || high == nil || low.Blank[i] || high.Blank[i] || r.Whose().Ends != EndsBoth {
+			continue
+		}
+		if math.IsInf(sd, 1) {
+			low.Float64[i], low.Blank[i], high.Float64[i], high.Blank[i] = 0, true, 0, true
+			continue
+		}
+		low.Float64[i], high.Float64[i] = x-math.Hypot(x-low.Float64[i], wide*sd), x+math.Hypot(high.Float64[i]-x, wide*sd)
+	}
+}
+
+// levelOf is the level of the intervals, in per cent.
+func (r *PlannedRelease) levelOf() float64 {
+	if level, err := strconv.ParseFloat(r.Level(), 64); err == nil {
+		return level
+	}
+	return usualLevel
+}
+
+// choiceSD bounds the standard deviation that the random choice of rows gives a value x, which has noise of its own. Of names
+// other released figures of its row. It is infinite where nothing bounds it.
+func (r *PlannedRelease) choiceSD(x, noise float64, of func(string) float64) float64 {
+	rows := float64(r.Public.Cap.Rows) * math.Max(1, r.Public.Design.MaxWeight) // what a unit adds to a count, at most
+	switch r.Plan.Estimates() {
+	case sdk.StatisticCount: // Σ Var(X) ≤ Σ E[X]·(rows − E[X])
+		return math.Sqrt(rows * (math.Max(x, 0) + noise))
+	case sdk.StatisticTotal:
+		low, high := r.valueRange()
+		most := rows * math.Max(math.Abs(low), math.Abs(high))
+		if low < 0 && high > 0 {
+			return math.Inf(1)
+		}
+		return math.Sqrt(most * (math.Abs(x) + noise))
+	case sdk.StatisticShare:
+		return per(rows*math.Max(x*(1-x), 0), of("count"))
+	case sdk.StatisticMean:
+		low, high := r.valueRange()
+		return per(rows*math.Max((x-low)*(high-x), 0), of("count"))
+	}
+	return math.Inf(1)
+}
+
+// per is the root of a variance over a number of rows.
+func per(variance, rows float64) float64 {
+	if !(rows > 0) {
+		return math.Inf(1)
+	}
+	return math.Sqrt(variance / rows)
+}
+
+// valueRange is the range of the only column of numbers that the release reads, and everything where there are several.
+func (r *PlannedRelease) valueRange() (low, high float64) {
+	n := 0
+	for _, name := range r.Plan.Columns {
+		if c, ok := r.Public.Column(name); ok && c.Type == sdk.Number {
+			low, high, n = c.Lower, c.Upper, n+1
+			if b, ok := r.found[name]; ok {
+				low, high = low*b, high*b
+			}
+		}
+	}
+	if n != 1 {
+		return math.Inf(-1), math.Inf(1)
+	}
+	return low, high
+}
