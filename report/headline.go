@@ -235,7 +235,7 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.whole_label"), w.t("verdict.whole")
 	}
 	if marked := e.Marked(); e.Partial() && v.Grade == "good" {
-		v.Grade, v.Label, v.Text, v.rank = "fair", w.t("verdict.part_label", marked), w.t("verdict.part"), v.rank+2
+		v.Grade, v.Label, v.Text = "fair", w.t("verdict.part_label", marked), w.t("verdict.part")
 	}
 	if blank > 0 {
 		v.Label, v.Text = w.t("verdict.some_label", blank, len(flags)), w.t("verdict.some", reason)+" "+v.Text
