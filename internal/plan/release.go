@@ -24,9 +24,9 @@ type PlannedRelease struct {
 	additive bool          // all its figures are sums, by what the mechanism says of their errors
 	scaled   []string      // the columns that it reads over a bound that is found first
 	found    Bounds
-	whose    Whose    // apart from periods; see PlannedRelease.Whose
-	raises   bool     // rows that do not count may make a figure larger than that of all rows
-	cap      *job.Cap // of the table, nil for none
+	whose    Whose          // apart from periods; see PlannedRelease.Whose
+	raises   bool           // rows that do not count may make a figure larger than that of all rows
+	cap      *job.Cap       // of the table, nil for none
 	Series   *PlannedSeries // nil where the release is in none
 	// Instead is the other estimator that the mechanism has for the value, which is not taken; nil where there is none.
 	Instead *sdk.ExpectedError
