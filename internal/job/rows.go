@@ -48,13 +48,13 @@ const (
 // binds declares the key of a limit that says what it is to the values.
 func binds[T any](at func(*T) *Binds, what string) field[T] {
 	return key("binds", choice(BindsNever, BindsDefinition), at,
-		"never promises that "+what+" leaves nothing out; definition says that it is part of what is published (docs/intervals.md)", example("definition"))
+		"never promises that "+what+" leaves nothing out; definition says that it is part of what is published (docs/limits.md)", example("definition"))
 }
 
 // bindsBounds is binds for the bounds of a column.
 func bindsBounds() field[Column] {
 	return key("binds", choice(BindsNever, BindsUpper, BindsDefinition), func(c *Column) *Binds { return &c.Binds },
-		"never promises that no value lies beyond the bounds, upper that none lies below lower; definition says that they are part of what is published (docs/intervals.md)", example("upper"))
+		"never promises that no value lies beyond the bounds, upper that none lies below lower; definition says that they are part of what is published (docs/limits.md)", example("upper"))
 }
 
 // CapRows are the rows of a unit that count in a group.

@@ -21,7 +21,7 @@ var kinds = []struct {
 	{"index", 400, []string{"README.md"}},
 	{"start", 1050, []string{"start.md", "tutorial.md", "decide.md", "faq.md", "glossary.md", "how-to/persons-and-households.md"}},
 	{"how-to", 800, []string{"how-to/", "lineage.md"}},
-	{"understand", 1000, []string{"understand/", "intervals.md", "keys.md", "panels.md", "people.md", "report.md", "sampling.md", "weights.md"}},
+	{"understand", 1000, []string{"understand/", "intervals.md", "keys.md", "limits.md", "panels.md", "people.md", "report.md", "sampling.md", "weights.md"}},
 	{"mechanism", 1200, []string{"mechanisms/"}},
 	{"list of decisions", 950, []string{"decisions/README.md"}},
 	{"decision", 400, []string{"decisions/"}},
