@@ -7,7 +7,7 @@ import (
 	"runtime/metrics"
 )
 
-// memoryLimit is where the collector begins to work hard. A run holds a few row
+// memoryLimit is the heap at which the collector begins to work hard. A run holds a few row
 // groups and one release at a time; this is far above what it needs, and far
 // enough below 300 MB that garbage alone never gets there.
 const memoryLimit = 160 << 20

@@ -100,8 +100,8 @@ func TestKillWholeRuns(t *testing.T) {
 	})
 }
 
-// strike is when a run is killed: some share of the usual time after it has said a word, which is the event of a line of
-// its output, or as soon as its output is visible.
+// strike is the moment at which a run is killed: some share of the usual time after it printed a line with a word (the name of
+// an event), or as soon as its output is visible.
 type strike struct {
 	word    string // "" for its start
 	share   float64
@@ -177,7 +177,7 @@ const shortest = 5 * time.Millisecond
 // steps are the events between which a run is killed, in their order.
 var steps = []string{"plan", "draw", "release-done", "published"}
 
-// where says how far a run got before it was killed.
+// where names the stage that a run had reached before it was killed.
 func where(debits int, visible bool) string {
 	switch {
 	case visible:

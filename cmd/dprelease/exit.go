@@ -23,7 +23,7 @@ const (
 	exitInterrupted = pipeline.ExitInterrupted
 )
 
-// failed is what a command returns that has printed its own error, or has none
+// failed is the error of a command that has printed its own error, or has none
 // to print.
 type failed struct{ exit int }
 

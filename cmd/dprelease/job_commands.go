@@ -19,7 +19,7 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// notLookedAt says what check leaves out when it does not look at the table.
+// notLookedAt is the note that check prints when it does not look at the table.
 const notLookedAt = "the table was not read, so nothing is known of its columns, types, missing values, values outside bounds and domains, size, strata, frame, units and groups; check --data checks them, in private"
 
 func (e *environment) check() *cobra.Command {

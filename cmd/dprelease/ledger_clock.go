@@ -56,7 +56,7 @@ on from it. What was spent stays spent, and records stay in their order.
 	return c
 }
 
-// shownClock is what ledger clock answers.
+// shownClock is the answer of ledger clock.
 type shownClock struct {
 	Ledger string        `json:"ledger"`
 	Now    string        `json:"now"`

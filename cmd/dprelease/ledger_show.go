@@ -60,7 +60,7 @@ type shownAmount struct {
 	Exact string `json:"spent_exact"` // a fraction
 }
 
-// shownSlice is what one slice has spent, exactly.
+// shownSlice holds the exact spend of one slice.
 type shownSlice struct {
 	Is     string   `json:"is"`
 	Debits int64    `json:"debits"`
@@ -101,7 +101,7 @@ func showAmounts(all []ledger.Amount) (out []shownAmount) {
 	return out
 }
 
-// shownLedger is what ledger show prints.
+// shownLedger is the answer of ledger show.
 type shownLedger struct {
 	Ledger   string           `json:"ledger"`
 	Address  string           `json:"address"`

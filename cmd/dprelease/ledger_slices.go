@@ -16,7 +16,7 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// mostSlices is how many slices a person is shown: those that have spent most.
+// mostSlices is the number of slices that a person is shown: those that have spent most.
 const mostSlices = 20
 
 func showSlice(t ledger.Tally) shownSlice {

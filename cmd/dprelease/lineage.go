@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/pipeline"
 )
 
-// telling is what a run tells other programs.
+// telling reports a run to other programs.
 type telling struct {
 	lineage, metrics string // flags
 	sender           *lineage.Sender

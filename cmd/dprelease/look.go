@@ -69,7 +69,7 @@ func (e *environment) writeLook(file *os.File, l answer) error {
 	return nil
 }
 
-// marked is how the name of a private file begins.
+// marked begins the name of each private file.
 const marked = "CONFIDENTIAL"
 
 // privateFile makes a file for private facts: a new one, marked, for its owner alone, and

@@ -76,7 +76,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lastLine is how every failure ends.
+// lastLine matches the last line of every failure.
 var lastLine = regexp.MustCompile(`^failed: code [A-Z_]+, exit \d+; spent: (none|this run|unknown); retry: (yes|no|after a person looked); \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 
 // cutLast takes the last line off what a failure printed; ok says that it is one.

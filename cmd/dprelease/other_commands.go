@@ -112,7 +112,7 @@ func (e *environment) schema() *cobra.Command {
 // release is set by the linker: -ldflags "-X main.release=1.0.0".
 var release = ""
 
-// about is what version prints.
+// about is the answer of version.
 type about struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`

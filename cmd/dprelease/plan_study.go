@@ -36,7 +36,7 @@ func (s *study) kind() string {
 	return ""
 }
 
-// result is what the planner answers.
+// result is an answer of the planner that also has a page.
 type result interface {
 	answer
 	HTML() ([]byte, error)

@@ -18,7 +18,7 @@ import (
 	"github.com/dprelease/dprelease/pipeline"
 )
 
-// approval is what plugin add is asked to do.
+// approval holds the flags of plugin add.
 type approval struct {
 	approve.Approval
 	examination

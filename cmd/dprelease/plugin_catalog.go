@@ -142,7 +142,7 @@ as that key has signed it, and add and remove want the secret key.`,
 	return c
 }
 
-// verified is what plugin verify says of one entry.
+// verified is the answer of plugin verify for one entry.
 type verified struct {
 	Plugin string `json:"plugin"`
 	Wrong  string `json:"wrong,omitempty"`

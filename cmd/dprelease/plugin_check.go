@@ -20,7 +20,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 
-// examination is what plugin check is asked to do.
+// examination holds the flags of plugin check.
 type examination struct {
 	builtin, job string
 	within       time.Duration // 0: as long as it takes

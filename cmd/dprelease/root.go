@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/store/address"
 )
 
-// environment is what the commands see of the world.
+// environment holds all that the commands see of the world.
 type environment struct {
 	in        io.Reader
 	out, errw io.Writer

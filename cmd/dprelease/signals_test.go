@@ -55,7 +55,7 @@ func lateInits(t *testing.T, program string) map[string]bool {
 	return late
 }
 
-// started is where the main goroutine of a dump was: "main", or a package that was
+// started finds the place of the main goroutine in a dump: "main", or a package that was
 // being initialised.
 var started = regexp.MustCompile(`(?m)^(main\.main|[a-zA-Z0-9_./\-]+\.init(?:\.\d+)?)\(`)
 

@@ -15,7 +15,7 @@ import (
 	"github.com/dprelease/dprelease/pipeline"
 )
 
-// longWords is what the story's plan says, and is too long for every terminal.
+// longWords is a line of the story's plan that is too long for every terminal.
 var longWords = words("verdict    " + strings.TrimSpace(strings.Repeat("noise and sampling ", 12)))
 
 // told is a story with a long answer.

@@ -49,7 +49,7 @@ RELEASES
 output: {dir: outs/OUT, formats: [csv]}
 `
 
-// releases are what a job of a world makes: quick, which is most of them, or with a
+// releases holds the releases of a world's job: those of a quick job, as most are, or with a
 // draw and two mechanisms.
 var releases = map[bool]string{
 	false: `releases:
@@ -266,7 +266,7 @@ func (w *world) open(t testing.TB) *ledger.Ledger {
 	return l
 }
 
-// recovered is what the chain and the account of a ledger say, and the content of
+// recovered returns the state of the chain and the account of a ledger, and the content of
 // each sealed release.
 func (w *world) recovered(t testing.TB) (ledgercheck.State, map[int64]string) {
 	t.Helper()

@@ -19,7 +19,7 @@ var (
 	plot = flag.String("figure", "", "the file that BenchmarkRows draws its figure in")
 )
 
-// BenchmarkRows says what a row costs on prism with two workers and eight parts, and how many times the plain run's that is. The start of
+// BenchmarkRows measures the cost of a row on prism with two workers and eight parts, and its ratio to the plain run's. The start of
 // either, which is the time of a job on a thousand rows, is left out and said apart. Reference: docs/how-to/beam.md.
 func BenchmarkRows(b *testing.B) {
 	const million = 1 << 20

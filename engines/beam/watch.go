@@ -18,7 +18,7 @@ import (
 // looks is the number of looks without progress after which a pipeline counts as stalled.
 const looks = 10
 
-// ticker says when to look. A test has a clock of its own.
+// ticker sets the pace of looking. A test has a clock of its own.
 var ticker = func(every time.Duration) (<-chan time.Time, func()) {
 	t := time.NewTicker(every)
 	return t.C, t.Stop

@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
-// compared is what the planner says of one table: how exact it would be, and what samples would do to it.
+// compared is the planner's account of one table: how exact it would be, and how samples would change that.
 type compared struct {
 	*words
 	Release     string

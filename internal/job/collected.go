@@ -7,7 +7,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Collected says how somebody else drew the table from its population (P29).
+// Collected describes how somebody else drew the table from its population (P29).
 type Collected struct {
 	Sample                    // the method, and what belongs to it; Size is that of the dataset
 	Population int64          // srswor
@@ -21,7 +21,7 @@ type Collected struct {
 	FrameSHA256 string
 }
 
-// Allocation says how the numbers to take were chosen. The zero value is invalid.
+// Allocation is the rule by which the numbers to take were chosen. The zero value is invalid.
 type Allocation string
 
 // The allocations that follow from public facts.

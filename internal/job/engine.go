@@ -1,6 +1,6 @@
 package job
 
-// Engine says what carries the scans of a job out. The zero value is this machine. It is no part of the digest: the
+// Engine names the runner of a job's scans. The zero value is this machine. It is no part of the digest: the
 // same releases on another engine are the same releases.
 type Engine struct {
 	Runner  string // of Beam: prism, flink, dataflow, spark, …; "" for this machine alone

@@ -88,7 +88,7 @@ type Dataset struct {
 	Weights *Weights
 }
 
-// Unit says which rows belong to one unit of privacy. Without a column each row is one.
+// Unit assigns each row to a unit of privacy. Without a column each row is one.
 type Unit struct {
 	Column string // holds the same value in all rows of a unit
 	UnitWords
@@ -106,7 +106,7 @@ type Unit struct {
 // member of the unit has none.
 func (u Unit) Own() (column string, ok bool) { return u.Column, u.Column != "" && u.Member == "" }
 
-// UnitWords are what people call one unit, and several: Plural is "" where Name with an s is.
+// UnitWords are the words for one unit and for several: Plural is "" where it is Name with an s.
 type UnitWords struct{ Name, Plural string }
 
 // Members says that each row of a table is a member of its unit, such as a person of a household.
@@ -119,7 +119,7 @@ type Members struct {
 // UnitRow says that one row is one unit of privacy.
 const UnitRow = "row"
 
-// Source says where the table is: in files, in a snapshot of an Iceberg table, or in a database.
+// Source is the place of the table: files, a snapshot of an Iceberg table, or a database.
 type Source struct {
 	Path string // a file, a directory or a glob; "" for a database
 	// Delimiter and Missing are for CSV files: what stands between two fields, 0 where the
@@ -192,7 +192,7 @@ func (c *Column) number() bool { return c.Type == Number || c.Holds == Number ||
 // flag reports whether the column holds true and false.
 func (c *Column) flag() bool { return slices.Equal(c.Domain, []string{"false", "true"}) }
 
-// Rule says what happens to a value that cannot be used. The zero value is
+// Rule is the fate of a value that cannot be used. The zero value is
 // invalid.
 type Rule string
 
@@ -293,7 +293,7 @@ type Publication struct {
 	Justification                          string
 }
 
-// Output says where the releases go.
+// Output is the destination of the releases.
 type Output struct {
 	Dir       string
 	Formats   []string

@@ -2,5 +2,5 @@
 
 package job_test
 
-// slower is how much more time the race detector may take.
+// slower is the factor of time that the race detector may take.
 const slower = 1

@@ -9,7 +9,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/asked"
 )
 
-// FoldBy says how the rows of a unit become one value. The zero value is invalid.
+// FoldBy is the function that makes one value of the rows of a unit. The zero value is invalid.
 type FoldBy string
 
 // The ways to fold. Any, All and Mode are for categories, Sum and Mean for numbers.
@@ -79,7 +79,7 @@ func (c *Cap) Times() int64 {
 	return asked.MostRows / c.Rows
 }
 
-// NoUnit says what becomes of a row whose unit is missing. The zero value is invalid.
+// NoUnit is the fate of a row whose unit is missing. The zero value is invalid.
 type NoUnit string
 
 // A row without a unit must not be there, is left out, or is a unit of its own.
@@ -108,7 +108,7 @@ func (l *Lookup) On() string {
 	return cmp.Or(l.Match, l.Key)
 }
 
-// Derived says how a column is computed from others: by an expression, or by bins of a
+// Derived computes a column from others: by an expression, or by bins of a
 // column of numbers.
 type Derived struct {
 	As        Expression

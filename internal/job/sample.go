@@ -46,7 +46,7 @@ type Stage struct {
 	Short Short
 }
 
-// Short says what to do below a unit that holds fewer than are to be taken. The
+// Short is the rule for a unit that holds fewer members than are to be taken. The
 // zero value is invalid.
 type Short string
 

@@ -39,7 +39,7 @@ const (
 	Year    Each = "year"
 )
 
-// SeriesGoal says which error of the published rows is made small.
+// SeriesGoal names the error of the published rows that is made small.
 type SeriesGoal string
 
 // The goals: the root of the mean of the squared errors, or the largest error.
@@ -48,7 +48,7 @@ const (
 	Worst SeriesGoal = "worst"
 )
 
-// PeriodsOfUnit is what the guarantee of a series covers: a unit in up to AtMost periods, any two
+// PeriodsOfUnit limits the periods that the guarantee of a series covers: a unit is in up to AtMost of them, any two
 // of which are at least Apart periods apart.
 type PeriodsOfUnit struct {
 	AtMost, Apart int64
@@ -66,7 +66,7 @@ func (j *Job) CapsPeriods() bool {
 // PeriodsOfUnit returns in how many periods a unit of a job with a series counts.
 func (j *Job) PeriodsOfUnit() PeriodsOfUnit { return j.Series[0].unit() }
 
-// Revised says what a run does where a slice changed since it was measured.
+// Revised is the rule for a slice that changed since it was measured.
 type Revised string
 
 // The answers: it refuses, or it reads the slice as it is now.
@@ -81,7 +81,7 @@ type SeriesRow struct {
 	N    int64 // of Rolling and Change
 }
 
-// SeriesKind is what a row adds up.
+// SeriesKind names the periods that a row adds up or compares.
 type SeriesKind string
 
 // The kinds of rows. Month, Quarter and Year are those of Each.

@@ -111,7 +111,7 @@ func (c *cursor) join(path string) string {
 	return filepath.Join(c.dir, path)
 }
 
-// ledgerSchemes are how a ledger's address begins.
+// ledgerSchemes are the beginnings of a ledger's address.
 var ledgerSchemes = []string{"sqlite:", "postgres://", "postgresql://"}
 
 // ledgerAddress is the address of a ledger, as it is written. A relative path is

@@ -14,7 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
-// VariableType says what a variable may hold. The zero value is invalid.
+// VariableType is the type of a variable's value. The zero value is invalid.
 type VariableType string
 
 // What a variable may hold: any text, a decimal number, a day such as 2026-10-31.

@@ -212,7 +212,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// asJSON is how an editor sees a YAML file.
+// asJSON returns a YAML file as an editor sees it.
 func asJSON(text []byte) (any, error) {
 	var v any
 	if err := yaml.Unmarshal(text, &v); err != nil {

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// look holds what a coarse lattice tells of one direction.
+// look holds the findings of a coarse lattice about one direction.
 type look struct {
 	d     direction
 	theta float64 // the tilt of the answer
@@ -220,11 +220,11 @@ func (q *question) improve(l *look) (float64, error) {
 	return math.Max(math.Min(h, l.width/64), l.width/(1<<16)), nil
 }
 
-// tightness is how much closer than asked for the upper bound aims: a lower bound, or a
+// tightness is the factor by which the upper bound aims closer than asked for: a lower bound, or a
 // second round, costs more than a finer lattice.
 const tightness = 150
 
-// budget is how many cells a query may work through before it stops refining: about
+// budget is the number of cells that a query may work through before it stops refining: about
 // a third of a second.
 const budget = 2 * mostCells
 

@@ -31,7 +31,7 @@ func (g grid) through(to, from func(float64) float64) grid {
 		func(l float64) float64 { return from(outerFrom(l)) }}
 }
 
-// request says what measure is wanted.
+// request describes the measure that is wanted.
 type request struct {
 	side     side
 	grid     grid
@@ -73,7 +73,7 @@ type effort struct {
 	fits map[string]float64
 }
 
-// maxWork is where a query gives up: about a second of one processor.
+// maxWork is the effort at which a query gives up: about a second of one processor.
 const maxWork = 7e8
 
 // errSpent is returned where a query has worked through all that it may.

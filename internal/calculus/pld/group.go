@@ -101,8 +101,8 @@ func leafShape(l leaf) (shape, bool) {
 	return shape{}, false
 }
 
-// maxTerms is how many different parts are composed as they are; of more, those that
-// are nearly equal are joined, and maxApart is how many may be left that cannot be.
+// maxTerms is the number of different parts that are composed as they are; of more, those that
+// are nearly equal are joined, and maxApart is the number that may be left that cannot be.
 const (
 	maxTerms = 96
 	maxApart = 160

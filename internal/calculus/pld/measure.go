@@ -2,7 +2,7 @@ package pld
 
 import "math"
 
-// side says which of the two bounds a measure serves.
+// side names the bound, upper or lower, that a measure serves.
 type side int
 
 const (
@@ -10,7 +10,7 @@ const (
 	lower
 )
 
-// direction says which of the two distributions of a pair comes first.
+// direction is the order of the two distributions of a pair.
 type direction int
 
 const (

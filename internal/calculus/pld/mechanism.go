@@ -12,7 +12,7 @@ import (
 // the query.
 type Mechanism interface{ mechanism() }
 
-// maxDepth is how deep a mechanism may be nested.
+// maxDepth is the number of levels to which a mechanism may be nested.
 const maxDepth = 64
 
 // invalid is a mechanism that could not be built.

@@ -2,7 +2,7 @@ package pld
 
 import "math"
 
-// node is what every mechanism is made of.
+// node is the building block of every mechanism.
 type node interface {
 	Mechanism
 	// measure discretises the pair read in direction d.

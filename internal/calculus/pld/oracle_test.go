@@ -82,8 +82,8 @@ func (c *tally) log(t *testing.T, name string) {
 		name, c.rows, c.wide, c.worst, c.worstID, c.slowest, c.slowestID, c.total)
 }
 
-// endless is how long no answer may take, on whatever machine: it is for loops that do
-// not end. What answers take is for benchmarks to say.
+// endless is a time that no answer may take, on whatever machine: it is for loops that do
+// not end. Benchmarks measure the time that answers take.
 const endless = time.Minute
 
 // check compares one answer with a row by the rules of the tables.

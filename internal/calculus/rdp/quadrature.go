@@ -2,7 +2,7 @@ package rdp
 
 import "math"
 
-// nodeFloor is how far (in nats) below the largest node a node of the quadrature is dropped.
+// nodeFloor is the distance (in nats) below the largest node at which a node of the quadrature is dropped.
 const nodeFloor = 42
 
 // maxNodes bounds the work of one integral. It is never reached for the step sizes used here; a region that long would be answered

@@ -183,7 +183,7 @@ func toeplitz(n, bands int) *mat.Dense {
 	return c
 }
 
-// loss is how much worse a matrix may become when it is rounded.
+// loss is the factor by which a matrix may become worse when it is rounded.
 const loss = 1.0005
 
 // round returns the coarsest whole-number matrix that is nearly as good as the real one, or

@@ -83,7 +83,7 @@ func reference(t *testing.T, what string, got, want, digits float64) {
 	}
 }
 
-// workloads are what agencies publish together, in 36 months.
+// workloads returns sets of tables that agencies publish together, in 36 months.
 func workloads() map[string][]Row {
 	month := Each("month", 36)
 	running := ToDate("running", Range{0, 36})

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// enough is how near a lower bound of every matrix's mean square the search stops, and
-// whole how much of the mean square is added so that each period is measured a little.
+// enough is the ratio to a lower bound of every matrix's mean square at which the search stops, and
+// trace the share of the mean square that is added so that each period is measured a little.
 const (
 	enough = 1.002
 	trace  = 1e-9

@@ -25,7 +25,7 @@ type reader struct {
 	types   []columnType
 }
 
-// columnType says how the server sends the values of a column.
+// columnType is the form in which the server sends the values of a column.
 type columnType struct {
 	cast   string // a cast for the server, or ""
 	format int16  // of pgx: text or binary

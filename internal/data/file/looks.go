@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// looked is how much of a file Looks looks at.
+// looked is the number of bytes of a file that Looks reads.
 const looked = 64 << 10
 
-// UTF16 is what Looks says of a text that some editors write.
+// UTF16 is the answer of Looks for a text in an encoding that some editors write.
 const UTF16 = "text in UTF-16"
 
 // magic are the first bytes of files that say what they are.

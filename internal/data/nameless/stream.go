@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// streamBuffer is how much a Stream writes at once.
+// streamBuffer is the number of bytes that a Stream writes at once.
 const streamBuffer = 1 << 16
 
 // Stream is a sequence of bytes in a File, beside others. It is written, ended, and then read.

@@ -42,11 +42,11 @@ func (m *arena) allow(n int64) error {
 	return nil
 }
 
-// spareBytes is how much memory may lie unused, or one buffer of the largest size, so that a page of unusual size can use
+// spareBytes is the memory that may lie unused, or one buffer of the largest size, so that a page of unusual size can use
 // the memory of the one before it.
 const spareBytes = 32 << 20
 
-// holding is what one owner has of an arena.
+// holding is the share of an arena that one owner has.
 type holding struct {
 	buffers [][]uint64
 	bytes   int64 // counted, and allocated elsewhere

@@ -13,7 +13,7 @@ const (
 	arrowUnion     = 14
 )
 
-// arrowLayout says how a record batch stores a type, and what the type is to the rest of the program.
+// arrowLayout is the form in which a record batch stores a type, and the Kind of the type in the rest of the program.
 type arrowLayout struct {
 	buffers int
 	view    bool // each batch says how many more buffers there are

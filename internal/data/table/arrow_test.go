@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// arrowStyle is how a generated Arrow file is written.
+// arrowStyle is the layout of a generated Arrow file.
 type arrowStyle struct {
 	stream  bool
 	codec   string

@@ -9,7 +9,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
 )
 
-// Kind is what the values of a column mean. The zero value is invalid.
+// Kind is the meaning of a column's values. The zero value is invalid.
 type Kind int
 
 // The kinds of columns, and how their values arrive.

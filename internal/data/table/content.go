@@ -152,7 +152,7 @@ func (c *Content) Ahead(ctx context.Context) error {
 	return c.rest(ctx, func(f *member) bool { _, parquet := f.dataFile.(*parquetFile); return !parquet })
 }
 
-// segmentBytes is how much is read at once. It fits in a core's cache.
+// segmentBytes is the number of bytes that are read at once. They fit in a core's cache.
 const segmentBytes = 1 << 18
 
 // rest reads the segments of some files that nobody has read yet.

@@ -37,7 +37,7 @@ func shapeOf(c *Column) shape {
 	return asInt64
 }
 
-// number is what a value of fixed width can be stored as.
+// number is a type that can store a value of fixed width.
 type number interface {
 	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
 )
 
-// SayDelimiter is where a job says what stands between two fields. A command that reads no job
+// SayDelimiter asks the user to name, in the job, the character between two fields. A command that reads no job
 // puts its own option there.
 const SayDelimiter = "say dataset.source.delimiter"
 
-// CSV says how to read CSV files.
+// CSV holds the options for reading CSV files.
 type CSV struct {
 	Delimiter rune            // 0 means a comma
 	Missing   []string        // the texts that stand for a missing value; nil means the empty one

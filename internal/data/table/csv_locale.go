@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Locale says how a CSV file writes numbers and days. The zero value stands for a decimal point, no thousands separator, and
+// Locale is a CSV file's way of writing numbers and days. The zero value stands for a decimal point, no thousands separator, and
 // days such as 2024-02-29.
 type Locale struct {
 	Decimal   string // "" or ","
@@ -143,7 +143,7 @@ func (f *csvFile) decoded() (encoding.Encoding, error) {
 	return nil, nil
 }
 
-// Found is what a first look at the headings of CSV files found out, where the caller does not say it.
+// Found holds the findings of a first look at the headings of CSV files, where the caller does not say these things.
 type Found struct {
 	Delimiter rune   // 0 for a comma
 	Encoding  string // "latin1" where a heading is not UTF-8: a guess

@@ -12,7 +12,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// reading is what the lanes of one scan share.
+// reading is the state that the lanes of one scan share.
 type reading struct {
 	content *Content         // may be nil
 	lead    map[dataFile]int // of each file the first column that the scan reads

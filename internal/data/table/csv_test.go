@@ -54,7 +54,7 @@ func randomCSV(r *rand.Rand, delimiter rune, header []string, rows [][]string) [
 	return b.Bytes()
 }
 
-// csvCell is what a cell should be read as: "" stands for missing.
+// csvCell returns the text of a cell as it should be read: "" stands for missing.
 func csvCell(t testing.TB, v *Values, i int) string {
 	t.Helper()
 	switch {

@@ -16,7 +16,7 @@ var errDelta = fail(CodeCorrupt, "", "the values of a page cannot be decoded")
 // maxDeltaBlock bounds the values of a block. Writers use 128 to a few thousand.
 const maxDeltaBlock = 1 << 16
 
-// stretch is how many numbers are read at once. A miniblock holds a multiple of it.
+// stretch is the number of values that are read at once. A miniblock holds a multiple of it.
 const stretch = 32
 
 // deltas reads a list of delta-packed numbers. Arithmetic wraps around, as the format says.

@@ -181,7 +181,7 @@ func TestFingerprintSeesNullCounts(t *testing.T) {
 	}
 }
 
-// BenchmarkFingerprint is what content addressing adds to a run. Reference:
+// BenchmarkFingerprint measures the time that content addressing adds to a run. Reference:
 // BenchmarkScanSum, beside which it runs.
 func BenchmarkFingerprint(b *testing.B) {
 	path := benchFile(b)

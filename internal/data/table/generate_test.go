@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
-// style is how a generated file is written.
+// style is the layout of a generated file.
 type style struct {
 	codec    parquet.Codec
 	v2       bool
@@ -107,7 +107,7 @@ func present[T any](v []T, valid []bool, from, to int) []T {
 	return out
 }
 
-// wantColumn is what a scan must deliver for a generated column.
+// wantColumn holds the values that a scan must deliver for a generated column.
 type wantColumn struct {
 	name  string
 	f64   []float64

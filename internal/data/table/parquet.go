@@ -189,7 +189,7 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	return p
 }
 
-// keptDicts is how many dictionaries of a column are held at once: whoever reads a column may keep the texts of the last page
+// keptDicts is the most dictionaries of a column that are held at once: a caller may keep the texts of the last page
 // until it has those of the next.
 const keptDicts = 2
 

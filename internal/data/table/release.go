@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Release is what a job publishes: a small table of plain columns. The writers below produce the same bytes for the
+// Release is the output of one release of a job: a small table of plain columns. The writers below produce the same bytes for the
 // same release every time, so that a release can be named by the digest of its file.
 type Release struct {
 	Columns []ReleaseColumn

@@ -60,7 +60,7 @@ func TestResidentChild(t *testing.T) {
 	fmt.Println("peak:", kilobytes<<10, "ended:", err, "found by Verify:", before)
 }
 
-// residentMemory is what the values of a child's scan may take, and residentMost what its process may.
+// residentMemory is the memory that the values of a child's scan may take, and residentMost that of its process.
 const (
 	residentMemory = 64 << 20
 	residentMost   = 3*residentMemory + 100<<20 // the program, and what is not collected yet

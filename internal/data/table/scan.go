@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/guard"
 )
 
-// ScanOptions says what a Scan reads.
+// ScanOptions selects the columns and rows that a Scan reads, and its workers.
 type ScanOptions struct {
 	Columns []string // none: Scan counts rows and reads no value
 	// Pick chooses the rows of a block. Scan calls it once for each block, in row order, from one goroutine, some blocks
@@ -26,7 +26,7 @@ type ScanOptions struct {
 	_        struct{}
 }
 
-// Pick says which rows of a block are wanted.
+// Pick selects rows of a block.
 type Pick struct {
 	All  bool
 	Rows []uint32 // offsets in the block, ascending; copied, so the caller may use the memory again
@@ -259,7 +259,7 @@ type plan struct {
 	pieces [][]*piece // for each lane, those that hold a wanted row
 }
 
-// lookAhead is how many bytes of pieces may be on their way beside those of the block that is delivered next.
+// lookAhead is the number of bytes of pieces that may be on their way beside those of the block that is delivered next.
 const lookAhead = 32 << 20
 
 func (s *scan) loop(ctx context.Context, visit func(b Batch) error) error {

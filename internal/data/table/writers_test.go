@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// rowValue is what every file of testdata/writers holds in row i, by column; nil is null. Text columns are strings,
+// rowValue returns the value of row i in every file of testdata/writers, by column; nil is null. Text columns are strings,
 // all else is a float64 for comparison.
 func rowValue(column string, i int) (v any, known bool) {
 	switch column {

@@ -14,7 +14,7 @@ import (
 // leading is a key at the beginning of a line.
 var leading = regexp.MustCompile(`^[{ \t]*["']?([A-Za-z_]+)["']?[ \t]*:`)
 
-// nothing is what a document without a value may hold: comments and marks.
+// nothing matches a line of a document without a value: a comment or a mark.
 var nothing = regexp.MustCompile(`(?m)^[ \t]*(#.*|---|\.\.\.)?[ \t\r]*(\n|\z)`)
 
 // foreign records a text that holds no mapping with keys of the language, and returns

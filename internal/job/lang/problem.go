@@ -25,7 +25,7 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Step says when a problem was found.
+// Step is the stage in which a problem was found.
 type Step string
 
 const (

@@ -70,7 +70,7 @@ func Nearest(places map[string]Pos, path string) (Pos, bool) {
 	return p, ok
 }
 
-// maxShown is how much of a text a message repeats, in characters.
+// maxShown is the most characters of a text that a message repeats.
 const maxShown = 60
 
 // Shown quotes a part of the text for a message: without credentials, escaped, and cut.

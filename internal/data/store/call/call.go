@@ -51,7 +51,7 @@ func Error(number int) error {
 	return errs[number-1]
 }
 
-// Kind says what a request asks for. The zero value asks for nothing.
+// Kind is the purpose of a request. The zero value asks for nothing.
 type Kind int
 
 // The requests. Open comes first, and once; Snapshot and Artifact want no open bucket.

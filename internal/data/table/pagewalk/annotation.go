@@ -1,6 +1,6 @@
 package pagewalk
 
-// Meaning is what an annotation makes of a physical type.
+// Meaning is the type of value for which an annotation uses a physical type.
 type Meaning int8
 
 // The meanings told apart here. Plain is a physical type as it stands.

@@ -182,8 +182,8 @@ func (c *compact) listHeader() (elem byte, n int) {
 	return h & 0x0f, int(size)
 }
 
-// places says where the fields of a struct go, by their numbers: to an *int32, *int64, *string, *bool or *int8 (an
-// enumeration), to the places of a struct inside, or to a function that reads the field. Other fields are skipped.
+// places lists the destinations of a struct's fields, by their numbers: an *int32, *int64, *string, *bool or *int8 (an
+// enumeration), the places of a struct inside, or a function that reads the field. Other fields are skipped.
 type places []any
 
 // object reads the fields of a struct and returns which it found. Field numbers must rise, as every writer writes them: a
@@ -252,7 +252,7 @@ func (c *compact) structure(typ byte, to places) fields {
 	return c.object(to)
 }
 
-// fields says which fields a struct has: bit i is field i, up to 30.
+// fields is the set of the fields that a struct has: bit i is field i, up to 30.
 type fields uint32
 
 func (f fields) all(ids ...int) bool {

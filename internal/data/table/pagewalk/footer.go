@@ -11,7 +11,7 @@ import (
 
 const magic = "PAR1"
 
-// Footer is what a file says about itself, checked against the file's size and against itself.
+// Footer is a file's description of itself, checked against the file's size and against itself.
 type Footer struct {
 	Rows   int64
 	Leaves []Leaf
@@ -24,7 +24,7 @@ type Group struct {
 	Chunks []Chunk // one for each leaf, in schema order
 }
 
-// Chunk is where one column of one row group lies.
+// Chunk is the place of one column of one row group in the file.
 type Chunk struct {
 	Start, Len int64 // of all its pages
 	DataPage   int64 // offset the footer names for the first data page

@@ -180,7 +180,7 @@ func (p *Page) declared(k *Chunk) bool {
 	return k.Encodings&(1<<p.Encoding) != 0
 }
 
-// encoded says which types an encoding has.
+// encoded lists the types that each encoding may store.
 var encoded = map[int8][]Type{
 	EncPlain:           {Boolean, Int32, Int64, Int96, Float, Double, ByteArray, FixedLen},
 	EncPlainDictionary: {Int32, Int64, Int96, Float, Double, ByteArray, FixedLen},

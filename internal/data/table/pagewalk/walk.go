@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Layout says where the pages of one chunk are.
+// Layout lists the pages of one chunk.
 type Layout struct {
 	Dict *Page // nil when the chunk has none
 	Data []Page
