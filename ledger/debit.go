@@ -24,28 +24,27 @@ type Request struct {
 	OwnLife *Limit  // the same over all slices
 	Revise  bool    // publish a slice again although its table was revised: see Revised
 	Plan    string
-	Columns []Column // that the job reads
-	Tables  []Table  // and what it takes for private and for public
-	Keeps   []string // columns in which the neighbours that the job protects agree (P27)
-	Content string   // "" where the data have not been read: only allowed for a plan without a release
-	Host    string   // of Folder
-	Folder  string   // in which the output is made, empty for none: see Leftovers
-	Again   bool     // spend again after a run that was cut off
-	Event   privacy.Event
-	Charged privacy.Point
+	Columns []Column      // that the job reads
+	Tables  []Table       // and what it takes for private and for public
+	Keeps   []string      // columns in which the neighbours that the job protects agree (P27)
+	Content string        // "" where the data have not been read: only allowed for a plan without a release
+	Host    string        // of Folder
+	Folder  string        // in which the output is made, empty for none: see Leftovers
+	Again   bool          // spend again after a run that was cut off
+	Bill    privacy.Bill  // of everything but the kept samples; nothing where there is nothing else
+	Charged privacy.Point // what the job says that this costs: the ledger prices it itself (bill.go)
 	Job     string
 	Digest  string
 	Charges []Charge
-	// Draws are the kept samples that the job makes or uses. Event and Charged are
-	// then of everything else, and Event is nil where there is nothing else.
+	// Draws are the kept samples that the job makes or uses, each with a bill of its own.
 	Draws []Step
-	// Panel says that the table is one wave of a rotation. Event and Charged are then of
+	// Panel says that the table is one wave of a rotation. Bill and Charged are then of
 	// all waves.
 	Panel *Panel
 	// SliceKind is what the values of the column of the slices were read as.
 	SliceKind SliceKind
 	Lease     time.Duration // 0: DefaultLease
-	// Series says that the debit is for one step of a series: Event and Charged are then nothing.
+	// Series says that the debit is for one step of a series: Bill and Charged are then nothing.
 	Series *Series
 	// Free says that nothing is drawn: what is released is arithmetic on what was paid for.
 	Free bool
@@ -61,8 +60,16 @@ type Request struct {
 // for ever, that the sum keeps within the limit of the account, and that no other
 // run holds a ticket for the plan. Proof: ledger.proof.md.
 func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
+	err = outside(func() error { return l.debit(ctx, &q, &s) })
+	if err != nil {
+		return Standing{}, err // what was in the making counts for nothing
+	}
+	return s, nil
+}
+
+func (l *Ledger) debit(ctx context.Context, q *Request, s *Standing) error {
 	var told error
-	err = l.write(ctx, func(t *tx) error {
+	err := l.write(ctx, func(t *tx) error {
 		if err := t.admitted(); err != nil {
 			return err
 		}
@@ -70,7 +77,7 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		if err != nil {
 			return err
 		}
-		s = standing(rs, q.Content, t.at)
+		*s = standing(rs, q.Content, t.at)
 		if s.Found != nil || s.Busy || s.Compare || s.Hopeless() {
 			return nil
 		}
@@ -79,16 +86,16 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		}
 		ask, err := t.sameData(q.Account, q.Columns, q.Tables, q.Series.alike())
 		if told, err = t.recordAnswer(q.Account, q.Job, err); told != nil || err != nil || ask {
-			s = Standing{Compare: ask}
+			*s = Standing{Compare: ask}
 			return err
 		}
-		if ask, err := t.revised(&q); err != nil || ask {
-			s = Standing{Compare: ask}
+		if ask, err := t.revised(q); err != nil || ask {
+			*s = Standing{Compare: ask}
 			return err
 		}
-		samples, moved, err := t.drawn(&q)
+		samples, moved, err := t.drawn(q)
 		if err != nil || moved {
-			s = Standing{Moved: moved}
+			*s = Standing{Moved: moved}
 			return err
 		}
 		for _, r := range rs {
@@ -98,14 +105,11 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 				}
 			}
 		}
-		s = Standing{}
-		s.Ticket, err = t.debit(&q, samples)
+		*s = Standing{}
+		s.Ticket, err = t.debit(q, samples)
 		return err
 	})
-	if err = cmp.Or(err, told); err != nil {
-		return Standing{}, err // what was in the making counts for nothing
-	}
-	return s, nil
+	return cmp.Or(err, told)
 }
 
 // drawn reads the kept samples that a job uses, in the transaction of its debit,
@@ -168,6 +172,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	}
 	var uses []*Use
 	var cost privacy.Cost
+	var charged privacy.Point
 	var series *seriesDebit
 	switch {
 	case q.Free:
@@ -175,7 +180,9 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	case q.Series != nil:
 		cost, series, err = t.debitSeries(a, q)
 	default:
-		if cost, uses, err = a.Price(q, samples); err == nil {
+		var bill *Priced
+		if bill, err = a.priced(q, samples, remembered); err == nil {
+			cost, uses, charged = bill.Cost, bill.Uses, bill.Charged
 			err = a.Admit(cost, q.Own, q.OwnLife)
 		}
 	}
@@ -186,18 +193,14 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		return nil, err
 	}
 	if q.Free || q.Series != nil && series.paid() {
-		q.Charged, q.Charges = privacy.Point{}, nil
-	}
-	_, charged, err := q.due(samples)
-	if err != nil {
-		return nil, err
+		q.Charges = nil
 	}
 	whole := together(charged, uses)
 	draws, err := drawsOf(q, uses)
 	if err != nil {
 		return nil, err
 	}
-	panel, secret, err := t.panelOf(q, samples, t.state.seq+1, a.ID)
+	panel, secret, err := t.panelOf(q, samples, charged, t.state.seq+1, a.ID)
 	if err != nil {
 		return nil, err
 	}

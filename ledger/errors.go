@@ -23,6 +23,7 @@ const (
 	CodeFilter     = "BUDGET_FILTER"    // the account's filter cannot charge this job
 	CodeAccount    = "BUDGET_ACCOUNT"   // the account is not there, is there already, or its slices are of another kind
 	CodeSample     = "LEDGER_SAMPLE"    // a kept sample is not there, or not for this job
+	CodeBill       = "BUDGET_BILL"      // the job costs more than its bill says, or its run did something else (P38)
 	CodePinned     = "LEDGER_PINNED"    // a state that outlives a run was paid for with other rules (P36)
 	CodeKept       = "BUDGET_KEPT"      // the job keeps a column that its account does not (P27)
 	CodeSame       = "BUDGET_SAME_DATA" // another account, or another slice, was charged for the same data

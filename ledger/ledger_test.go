@@ -211,9 +211,7 @@ func TestFilters(t *testing.T) {
 		gaussian := func(plan string, k Key) Request {
 			q := request(plan, 0.5)
 			q.Account = k
-			q.Event = privacy.Gaussian{Sigma: 20}
-			q.Charged = privacy.Point{Epsilon: 0.9, Delta: 1e-6}
-			return q
+			return billed(q, privacy.Gaussian{Sigma: 20}, 1e-6)
 		}
 		for filter, orders := range map[string][]float64{ZCDP: nil, RDP: DefaultOrders()} {
 			k := people
@@ -243,8 +241,7 @@ func TestFilters(t *testing.T) {
 				t.Fatal(err)
 			}
 			debit(t, l, gaussian(filter+" raised", k))
-			q := gaussian(filter+" approx", k)
-			q.Event = privacy.Approx{Eps: 0.1, Delta: 1e-9}
+			q := billed(gaussian(filter+" approx", k), privacy.Approx{Eps: 0.1, Delta: 1e-9}, 1e-9)
 			if _, err := l.Debit(background, q); codeOf(err) != CodeFilter {
 				t.Errorf("%s charges an (ε, δ) point: %v", filter, err)
 			}
@@ -586,7 +583,7 @@ func TestNothingIsRefunded(t *testing.T) {
 		for _, charged := range []privacy.Point{{Epsilon: -0.25}, {Epsilon: 0.25, Delta: -1e-9}} {
 			q := request("q", 0.25)
 			q.Charged = charged
-			if s, err := l.Debit(background, q); codeOf(err) != CodeFilter || s.Ticket != nil {
+			if s, err := l.Debit(background, q); codeOf(err) != CodeBill || s.Ticket != nil {
 				t.Errorf("%v: %+v, %v", charged, s, err)
 			}
 		}

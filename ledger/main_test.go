@@ -103,9 +103,20 @@ func change(l Limit, raise bool, reason string) Change {
 func request(plan string, eps float64) Request {
 	return Request{
 		Account: people, Opening: Opening{Filter: Basic, Limit: limit("1", "1/1000")},
-		Plan: plan, Event: privacy.Pure{Eps: eps}, Charged: privacy.Point{Epsilon: eps},
+		Plan: plan, Bill: privacy.Bill{Event: privacy.Pure{Eps: eps}}, Charged: privacy.Point{Epsilon: eps},
 		Job: "job of " + plan, Digest: "digest", Charges: []Charge{{Name: "r", Epsilon: eps}},
 	}
+}
+
+// billed is a request for another event, priced at δ.
+func billed(q Request, e privacy.Event, delta float64) Request {
+	q.Bill = privacy.Bill{Event: e, Delta: delta}
+	a, err := q.Bill.Price(q.Account.Relation)
+	if err != nil {
+		panic(err)
+	}
+	q.Charged = privacy.Point{Epsilon: a.Epsilon, Delta: delta}
+	return q
 }
 
 func debit(t testing.TB, l *Ledger, q Request) *Ticket {

@@ -22,9 +22,8 @@ type Panel struct {
 	Drawn bool // the units are allotted by a secret of the ledger, which the first debit makes
 	Name  string
 	Wave  int64
-	Event privacy.Rotation // with all that is released in each wave
-	Known privacy.Point    // the guarantee of one wave for a unit that is known to be in it
-	Pins  []Pin            // what decides which unit is in which wave, beside Event
+	Known privacy.Point // what the job says that one wave costs a unit that is known to be in it
+	Pins  []Pin         // what decides which unit is in which wave, beside the bill
 }
 
 // PanelID returns the id of a panel of an account. Its units were allotted once: all jobs of
@@ -39,7 +38,16 @@ func PanelID(k Key, name string, drawn bool) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// due returns the event that a request is debited for, nil for none, and its guarantee.
+// Rotation returns the event of the panel of a request, with all that is released in each wave.
+func (q *Request) Rotation() (privacy.Rotation, error) {
+	r, ok := q.Bill.Tree().(privacy.Rotation)
+	if !ok {
+		return r, refuse(CodeBill, "the job is about a wave of a panel, and its bill lists more than the panel, or no panel")
+	}
+	return r, nil
+}
+
+// due returns the bill that a request is debited for, and what the job says that it costs.
 //
 // # Contract
 //
@@ -47,23 +55,27 @@ func PanelID(k Key, name string, drawn bool) string {
 // rotation with one event in each wave was debited in full before its first wave. A second
 // release of a wave is another event on the table, whose cost for known waves composes with
 // it. Proof: panel.proof.md.
-func (q *Request) due(samples map[string]*Sample) (privacy.Event, privacy.Point, error) {
+func (q *Request) due(samples map[string]*Sample) (b privacy.Bill, claim privacy.Point, err error) {
 	if q.Panel == nil {
-		return q.Event, q.Charged, nil
+		return q.Bill, q.Charged, nil
+	}
+	event, err := q.Rotation()
+	if err != nil {
+		return b, claim, err
 	}
 	s := samples[q.Panel.ID]
 	if s == nil {
-		return q.Event, q.Charged, nil
+		return q.Bill, q.Charged, nil
 	}
 	switch {
 	case s.closed():
-		return nil, privacy.Point{}, s.usable(s.Account, s.Slice)
+		return b, claim, s.usable(s.Account, s.Slice)
 	case q.Panel.Drawn != (s.digest != ""):
-		return nil, privacy.Point{}, refuse(CodeTampered, "%s does not have the secret of its allotment", s.panelName())
+		return b, claim, refuse(CodeTampered, "%s does not have the secret of its allotment", s.panelName())
 	case slices.Contains(s.Waves, q.Panel.Wave):
-		return q.Panel.Event.Event, q.Panel.Known, nil
+		return privacy.Bill{Event: event.Event, Delta: q.Bill.Delta}, q.Panel.Known, nil
 	}
-	return nil, privacy.Point{}, nil
+	return b, claim, nil
 }
 
 func (s *Sample) panelName() string {
@@ -89,7 +101,7 @@ type panelUse struct {
 // panelOf returns what the record of a debit says of its panel, nil where there is none. Where the
 // panel is new and the ledger allots its units, secret is the encrypted secret of the allotment,
 // for the sample that the record seq makes.
-func (t *tx) panelOf(q *Request, samples map[string]*Sample, seq int64, account int64) (u *panelUse, secret []byte, err error) {
+func (t *tx) panelOf(q *Request, samples map[string]*Sample, paid privacy.Point, seq int64, account int64) (u *panelUse, secret []byte, err error) {
 	p := q.Panel
 	if p == nil {
 		return nil, nil, nil
@@ -98,11 +110,15 @@ func (t *tx) panelOf(q *Request, samples map[string]*Sample, seq int64, account 
 	if samples[p.ID] != nil {
 		return u, nil, nil
 	}
-	text, err := privacy.Canonical(p.Event)
+	event, err := q.Rotation()
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := privacy.Canonical(event)
 	if err != nil {
 		return nil, nil, refuse(CodeSample, "the panel cannot be written down: %v", err)
 	}
-	charged := exactly(q.Charged).Texts()
+	charged := exactly(paid).Texts()
 	u.Name, u.Event, u.ChargedEpsilon, u.ChargedDelta = p.Name, string(text), charged[0], charged[1]
 	if p.Drawn {
 		key := make([]byte, allotmentKey)

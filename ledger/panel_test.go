@@ -9,14 +9,13 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// waveOf asks to release a wave of a panel of four, which costs ε in all; a unit that is known
-// to be in a wave pays twice that.
+// waveOf asks to release a wave of a panel of four; a unit that is known to be in a wave pays more for it than others for all.
 func waveOf(plan string, wave int64, eps float64) Request {
 	q := request(plan, eps)
 	q.Account.Relation, q.Opening.Limit = privacy.AddRemove, limit("4", "1/100")
-	r := privacy.Rotation{Waves: 4, In: 1, Event: privacy.Pure{Eps: 2 * eps}}
-	q.Event, q.Charged = r, privacy.Point{Epsilon: eps}
-	q.Panel = &Panel{ID: PanelID(q.Account, "", false), Wave: wave, Event: r, Known: privacy.Point{Epsilon: 2 * eps}}
+	noise := privacy.Gaussian{Sigma: 3 / eps}
+	q = billed(q, privacy.Rotation{Waves: 4, In: 1, Event: noise}, 1e-6)
+	q.Panel = &Panel{ID: PanelID(q.Account, "", false), Wave: wave, Known: billed(q, noise, 1e-6).Charged}
 	return q
 }
 
@@ -25,11 +24,11 @@ func waveOf(plan string, wave int64, eps float64) Request {
 func TestPanels(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
 		l := open(t, at)
-		costs := func(q Request, want string) *Ticket {
+		costs := func(q Request, want float64) *Ticket {
 			t.Helper()
 			k := debit(t, l, q)
-			if w, _ := new(big.Rat).SetString(want); k.Cost[0].Cmp(w) != 0 {
-				t.Errorf("wave %d costs %v, want %s", q.Panel.Wave, k.Cost[0], want)
+			if k.Cost[0].Cmp(new(big.Rat).SetFloat64(want)) != 0 {
+				t.Errorf("wave %d costs %v, want %g", q.Panel.Wave, k.Cost[0], want)
 			}
 			return k
 		}
@@ -39,9 +38,11 @@ func TestPanels(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		seal(costs(waveOf("p3", 3, 1), "1"))
-		seal(costs(waveOf("p1", 1, 1), "0"))
-		k := costs(waveOf("p2", 2, 1), "0")
+		first := waveOf("p3", 3, 1)
+		all, known := first.Charged.Epsilon, first.Panel.Known.Epsilon
+		seal(costs(first, all))
+		seal(costs(waveOf("p1", 1, 1), 0))
+		k := costs(waveOf("p2", 2, 1), 0)
 		if err := l.Drop(background, k); err != nil {
 			t.Fatal(err)
 		}
@@ -51,9 +52,9 @@ func TestPanels(t *testing.T) {
 			t.Error("a run that was cut off was debited again unasked")
 		}
 		again.Again = true
-		seal(costs(again, "2"))
+		seal(costs(again, known))
 		s, err := l.Sample(background, PanelID(again.Account, "", false))
-		if err != nil || wavesText(s.Waves) != "1,2,3" || s.Uses != 4 || s.Charged.Epsilon.Cmp(big.NewRat(1, 1)) != 0 {
+		if err != nil || wavesText(s.Waves) != "1,2,3" || s.Uses != 4 || s.Charged.Epsilon.Cmp(new(big.Rat).SetFloat64(all)) != 0 {
 			t.Errorf("%+v, %v", s, err)
 		}
 		// Another event in a wave is another panel, and the allotment is the same.
@@ -65,12 +66,12 @@ func TestPanels(t *testing.T) {
 		// Units that were allotted anew pay again.
 		second := waveOf("s", 1, 1)
 		second.Panel.Name, second.Panel.ID = "second", PanelID(second.Account, "second", false)
-		seal(costs(second, "1"))
-		// 1 + 2 + 1 of 4 are spent.
+		seal(costs(second, all))
+		// All waves of two panels, and one known wave, are spent.
 		if _, err := l.Debit(background, waveOf("o", 3, 1)); codeOf(err) != CodeExhausted {
 			t.Errorf("a wave twice beyond the limit: %v", err)
 		}
-		seal(costs(waveOf("p4", 4, 1), "0"))
+		seal(costs(waveOf("p4", 4, 1), 0))
 		verified(t, l)
 		// A table is either a wave or collected by another draw.
 		q := keeping("k", CollectedID(again.Account), 0.1, 0)

@@ -49,7 +49,11 @@ func (q *Request) states() (out []Pinned, err error) {
 		out = append(out, Pinned{State: state, Pins: pins, words: words})
 	}
 	if p := q.Panel; p != nil {
-		event, err := privacy.Canonical(p.Event)
+		r, err := q.Rotation()
+		if err != nil {
+			return nil, err
+		}
+		event, err := privacy.Canonical(r)
 		if err != nil {
 			return nil, refuse(CodeSample, "the panel cannot be written down: %v", err)
 		}

@@ -18,8 +18,9 @@ type Step struct {
 	// Spent is what the plan took to be spent on the sample before; where another
 	// job was faster, there is no debit, and the job is planned again.
 	Spent Limit
-	// Epsilon and Delta are what the releases together may spend on the sample,
-	// under every relation that the design demands.
+	// Bill lists what the job releases from the sample. Epsilon and Delta are what the job says that all of it
+	// spends there, under every relation that the design demands.
+	Bill           privacy.Bill
 	Epsilon, Delta float64
 }
 
@@ -95,42 +96,26 @@ func (a *Account) useCost(u *Use, total float64) (privacy.Cost, error) {
 	return a.Cost(privacy.ZCDP{Rho: rho}, privacy.Point{})
 }
 
-// Price returns what a job costs this account: the events that no kept sample is part
-// of, and a step for each kept sample. samples are the states of those that are there,
-// by id.
-func (a *Account) Price(q *Request, samples map[string]*Sample) (privacy.Cost, []*Use, error) {
-	var cost privacy.Cost
-	event, charged, err := q.due(samples)
+// Step returns what a step costs this account. samples are the states of those that are there, by id.
+func (a *Account) Step(step Step, samples map[string]*Sample) (*Use, error) {
+	s, err := step.of(samples)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if event == nil && (len(q.Draws) > 0 || q.Panel != nil) {
-		cost = a.nothing()
-	} else if cost, err = a.Cost(event, charged); err != nil {
-		return nil, nil, err
+	return a.Use(s, step)
+}
+
+// of returns the state of the sample that a step is about.
+func (step *Step) of(samples map[string]*Sample) (s *Sample, err error) {
+	if step.New != nil {
+		s = &Sample{ID: step.Sample, Name: step.New.Name, Design: step.New.Design, Spent: zero(), Charged: zero()}
+		s.Event, err = eventText(step.New.Event)
+		return s, err
 	}
-	var uses []*Use
-	seen := map[string]bool{}
-	for _, step := range q.Draws {
-		s := samples[step.Sample]
-		if step.New != nil {
-			s = &Sample{ID: step.Sample, Name: step.New.Name, Design: step.New.Design, Spent: zero(), Charged: zero()}
-			if s.Event, err = eventText(step.New.Event); err != nil {
-				return nil, nil, err
-			}
-		}
-		if s == nil || seen[step.Sample] {
-			return nil, nil, refuse(CodeSample, "sample %s is not there, or is used twice in one job", step.Sample)
-		}
-		seen[step.Sample] = true
-		u, err := a.Use(s, step)
-		if err != nil {
-			return nil, nil, err
-		}
-		cost = sumOf(cost, u.Cost)
-		uses = append(uses, u)
+	if s = samples[step.Sample]; s == nil {
+		return nil, refuse(CodeSample, "sample %s is not there", step.Sample)
 	}
-	return cost, uses, nil
+	return s, nil
 }
 
 // together returns the charged guarantee of a whole job. It is printed, never added up.

@@ -9,7 +9,13 @@ import (
 // Revised refuses what Debit would refuse because the table of a slice was revised, and says
 // whether the content must be known to tell. It changes nothing.
 func (l *Ledger) Revised(ctx context.Context, q Request) (ask bool, err error) {
-	return reading(ctx, l, func(t *tx) (bool, error) { return t.revised(&q) })
+	err = outside(func() error {
+		return l.read(ctx, func(t *tx) error {
+			ask, err = t.revised(&q)
+			return err
+		})
+	})
+	return ask, err
 }
 
 // revised refuses to publish a slice again whose table was revised, unless a person asked
@@ -37,17 +43,13 @@ func (t *tx) revised(q *Request) (ask bool, err error) {
 	if err != nil || moved {
 		return false, err // Debit says so
 	}
-	cost, uses, err := a.Price(q, samples)
+	bill, err := a.priced(q, samples, remembered)
 	if err != nil {
 		return false, err
 	}
-	_, charged, err := q.due(samples)
-	if err != nil {
-		return false, err
-	}
-	whole := together(charged, uses)
+	whole := together(bill.Charged, bill.Uses)
 	after := *a
-	after.Charge(cost)
+	after.Charge(bill.Cost)
 	return false, refuse(CodeRevised, "release %s of slice %s was published before (record %d) from other data: the table was revised since, or this job reads other columns of it. A revision costs the same again (%s), added to this slice, which has then spent %s; to publish a revision on purpose, give --revise and another output folder",
 		name, a.Slice, before.ID, pointText(whole), costText(after.Units(), after.InSlice.Spent))
 }

@@ -17,8 +17,8 @@ func TestLimitInRho(t *testing.T) {
 		half := Limit{Rho: big.NewRat(1, 2)}
 		ask := func(plan string, e privacy.Event) Request {
 			q := request(plan, 1)
-			q.Opening, q.Event = Opening{Filter: ZCDP, Limit: half}, e
-			return q
+			q.Opening = Opening{Filter: ZCDP, Limit: half}
+			return billed(q, e, 1e-6)
 		}
 		// Poisson: under replace-one the inner ρ under replace-one.
 		noise := privacy.Gaussian{Sigma: 2, Sensitivity: privacy.Sensitivity{AddRemove: 0.5, ReplaceOne: 1}}
@@ -84,7 +84,8 @@ func TestLifetimeInRho(t *testing.T) {
 	life := Limit{Rho: big.NewRat(1, 1)}
 	for i, is := range []string{"1", "2", "3"} {
 		q := inMonth(is, is, 1)
-		q.Opening, q.Event = Opening{Filter: ZCDP, Limit: Limit{Rho: big.NewRat(1, 2)}, Lifetime: &life}, privacy.ZCDP{Rho: 0.5}
+		q = billed(q, privacy.ZCDP{Rho: 0.5}, 1e-6)
+		q.Opening = Opening{Filter: ZCDP, Limit: Limit{Rho: big.NewRat(1, 2)}, Lifetime: &life}
 		if _, err := l.Debit(background, q); (i == 2) != (codeOf(err) == CodeExhausted) {
 			t.Errorf("%s: %v", is, err)
 		}

@@ -20,9 +20,14 @@ func sampleID(n int) string { return fmt.Sprintf("%032x", n) }
 // keeping asks to draw a sample, to spend eps on it, and to keep it.
 func keeping(plan, id string, eps, delta float64) Request {
 	q := request(plan, 0)
-	q.Event, q.Opening.Limit = nil, limit("4", "1/100")
-	q.Draws = []Step{{Sample: id, New: &NewSample{Name: "panel", Event: panel, Design: `{"kind":"srswor"}`}, Spent: zero(), Epsilon: eps, Delta: delta}}
+	q.Bill, q.Opening.Limit = privacy.Bill{}, limit("4", "1/100")
+	q.Draws = []Step{{Sample: id, New: &NewSample{Name: "panel", Event: panel, Design: `{"kind":"srswor"}`}, Spent: zero(), Bill: spending(eps, delta), Epsilon: eps, Delta: delta}}
 	return q
+}
+
+// spending is the bill of (ε, δ) on a sample.
+func spending(eps, delta float64) privacy.Bill {
+	return privacy.Bill{Event: privacy.Approx{Eps: eps, Delta: delta}, Delta: delta}
 }
 
 // using asks to spend eps on a sample in its present state.
@@ -130,11 +135,11 @@ func TestKeptSampleRefusals(t *testing.T) {
 			"drawn again":   {func(q *Request) { q.Draws[0].New = keeping("", id, 1, 0).Draws[0].New }, CodeSample},
 			"twice":         {func(q *Request) { q.Draws = append(q.Draws, q.Draws[0]) }, CodeSample},
 			"other account": {func(q *Request) { q.Account.Dataset = "others" }, CodeSample},
-			"negative":      {func(q *Request) { q.Draws[0].Epsilon = -1 }, CodeFilter},
-			"too much":      {func(q *Request) { q.Draws[0].Epsilon = 20 }, CodeExhausted},
+			"negative":      {func(q *Request) { q.Draws[0].Epsilon = -1 }, CodeBill},
+			"too much":      {func(q *Request) { q.Draws[0].Bill, q.Draws[0].Epsilon = spending(20, 0), 20 }, CodeExhausted},
 			"a whole table": {func(q *Request) { q.Draws[0] = Step{Sample: sampleID(8), New: &NewSample{}, Epsilon: 1} }, CodeSample},
 			"two stages with δ": {func(q *Request) {
-				q.Draws[0] = Step{Sample: sampleID(7), New: &NewSample{Event: privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}, {Take: 1, Of: 2}}}}, Epsilon: 1, Delta: 1e-9}
+				q.Draws[0] = Step{Sample: sampleID(7), New: &NewSample{Event: privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}, {Take: 1, Of: 2}}}}, Bill: spending(1, 1e-9), Epsilon: 1, Delta: 1e-9}
 			}, CodeFilter},
 		} {
 			q := good()

@@ -81,23 +81,34 @@ func (s *paidSeries) step(plan, is string) int {
 // paid reports whether an earlier step paid for this one.
 func (s *seriesDebit) paid() bool { return len(s.Slices) == 0 }
 
-// costs are prices in the units of an account.
-func (p Prices) costs(a *Account) (slices []SliceCost, life privacy.Cost, err error) {
+// costs are prices in the units of an account, by the ledger's own figures.
+func (p Prices) costs(a *Account, ask pricer) (slices []SliceCost, life privacy.Cost, err error) {
+	own := map[Price]privacy.Cost{}
+	price := func(x Price) (privacy.Cost, error) {
+		if c, ok := own[x]; ok {
+			return c, nil
+		}
+		point, err := a.held(privacy.Bill{Event: x.Event, Delta: x.Charged.Delta}, []privacy.Relation{a.Relation}, x.Charged, "a period of the series", ask)
+		if err == nil {
+			own[x], err = a.Cost(x.Event, point)
+		}
+		return own[x], err
+	}
 	for _, s := range p.Slices {
-		c, err := a.Cost(s.Event, s.Charged)
+		c, err := price(s.Price)
 		if err != nil {
 			return nil, nil, err
 		}
 		slices = append(slices, SliceCost{s.Is, c})
 	}
-	life, err = a.Cost(p.Life.Event, p.Life.Charged)
+	life, err = price(p.Life)
 	return slices, life, err
 }
 
 // Admits charges prices to a copy of an account, whose slices are those that its ledger would read. It is for a
 // forecast: only the slice of its key is compared with the limit of a slice.
 func (a *Account) Admits(p Prices, own, ownLife *Limit) (privacy.Cost, error) {
-	costs, life, err := p.costs(a)
+	costs, life, err := p.costs(a, privacy.Bill.Price)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +173,7 @@ func (t *tx) debitSeries(a *Account, q *Request) (privacy.Cost, *seriesDebit, er
 	default:
 		return a.nothing(), out, nil
 	}
-	costs, life, err := prices.costs(a)
+	costs, life, err := prices.costs(a, remembered)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,7 +11,10 @@ import (
 // The matrix [[1,0],[1,1]]: slice 0 costs 2, slice 1 costs 1, a unit in both 5.
 const unitOfRho = 1.0 / 64
 
-func rhoPrice(c int) Price { return Price{Event: privacy.ZCDP{Rho: float64(c) * unitOfRho}} }
+func rhoPrice(c int) Price {
+	e := privacy.ZCDP{Rho: float64(c) * unitOfRho}
+	return Price{Event: e, Charged: billed(Request{Account: people}, e, 1e-6).Charged}
+}
 
 // seriesStep asks for step t of that series.
 func seriesStep(plans []string, t int) Request {
@@ -123,7 +126,8 @@ func TestSeriesLimits(t *testing.T) {
 	l := open(t, "sqlite:"+t.TempDir()+"/l.db")
 	plans := []string{"step 0", "step 1"}
 	other := seriesStep(plans, 1)
-	other.Series, other.Plan, other.Content, other.Event = nil, "before", "", privacy.ZCDP{Rho: 3.5 * unitOfRho}
+	other = billed(other, privacy.ZCDP{Rho: 3.5 * unitOfRho}, 1e-6)
+	other.Series, other.Plan, other.Content = nil, "before", ""
 	debit(t, l, other)
 	refused := func(q Request, want string) {
 		t.Helper()

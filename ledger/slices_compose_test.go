@@ -99,12 +99,8 @@ func TestSlicesComposeAsCharged(t *testing.T) {
 			eps float64
 		}{{"0", eps}, {"0", eps}, {"1", eps}, {"2", eps}} {
 			e := privacy.WithoutReplacement{Take: 1, Of: 2, Event: privacy.Pure{Eps: run.eps}}
-			a, err := privacy.EpsilonAt(e, privacy.ReplaceOne, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			q := inMonth(string(rune('a'+i)), run.is, 0)
-			q.Event, q.Charged, q.Opening.Limit = e, privacy.Point{Epsilon: a.Epsilon}, limit("100", "1")
+			q := billed(inMonth(string(rune('a'+i)), run.is, 0), e, 0)
+			q.Opening.Limit = limit("100", "1")
 			debit(t, l, q)
 		}
 		a, err := l.Account(background, month(""))

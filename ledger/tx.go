@@ -284,12 +284,16 @@ func (l *Ledger) transaction(ctx context.Context, begin string, f func(t *tx) er
 // undo ends a transaction that failed.
 func (l *Ledger) undo(t *tx, cause error) error {
 	var known *Error
-	ours := errors.As(cause, &known) && !known.poison
+	var ask *unpriced
+	waits := errors.As(cause, &ask)
+	ours := waits || errors.As(cause, &known) && !known.poison
 	locked := busy(cause)
 	if err := t.exec("ROLLBACK"); err != nil && (ours || locked) {
 		return l.poison(err)
 	}
 	switch {
+	case waits:
+		return ask
 	case ours:
 		return known
 	case locked:

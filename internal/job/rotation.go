@@ -32,6 +32,12 @@ func (j *Job) Rotates() (p Panel, ok bool) {
 	return p, true
 }
 
+// Waves returns how many waves the panel of a job has, 0 for no panel.
+func (j *Job) Waves() int64 {
+	p, _ := j.Rotates()
+	return p.Waves
+}
+
 // rotates returns what a job says of its panel, and the panel's name.
 func (j *Job) rotates() (*Sample, string) {
 	if c := j.Dataset.Collected; c != nil && c.Method == Rotation {

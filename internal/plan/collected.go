@@ -82,12 +82,12 @@ func (p *Priced) Wave() (*ledger.Panel, error) {
 		return nil, errors.New("the job is about a wave of a panel, and more than the panel is charged")
 	}
 	known, err := p.known(r)
-	return &ledger.Panel{ID: p.panel.ID, Name: p.panel.Name, Wave: p.panel.Wave, Drawn: p.panel.Drawn, Event: r, Known: privacy.Point{Epsilon: known.Epsilon, Delta: p.Answer.Delta}}, err
+	return &ledger.Panel{ID: p.panel.ID, Name: p.panel.Name, Wave: p.panel.Wave, Drawn: p.panel.Drawn, Known: privacy.Point{Epsilon: known.Epsilon, Delta: p.Answer.Delta}}, err
 }
 
 // known returns what a wave costs a unit that is known to be in it.
 func (p *Priced) known(r privacy.Rotation) (privacy.Answer, error) {
-	return privacy.EpsilonWith(r.Event, p.Job.Dataset.Relation, p.Answer.Delta, privacy.Options{Quick: true})
+	return privacy.Bill{Event: r.Event, Delta: p.Bill.Delta}.Price(p.Job.Dataset.Relation)
 }
 
 // Charged returns what a run of the plan is charged for. Of a wave that was released before that is the

@@ -102,27 +102,8 @@ func (d PlannedDraw) with(ctx context.Context, j *job.Job, one func(i int, q *Qu
 // accountant, so that shares that use up their budget compose to no more than it.
 const KeptBack = 1 - 1e-9
 
-// compose is everything that was run on the same data. Equal events are written
-// once, with how often they ran; the order does not matter to any guarantee.
-func compose(events []privacy.Event) privacy.Event {
-	var kinds []privacy.Event
-	times := map[string]int64{}
-	for _, e := range events {
-		k := fmt.Sprintf("%#v", e)
-		if times[k]++; times[k] == 1 {
-			kinds = append(kinds, e)
-		}
-	}
-	for i, e := range kinds {
-		if n := times[fmt.Sprintf("%#v", e)]; n > 1 {
-			kinds[i] = privacy.Repeat{N: n, Event: e}
-		}
-	}
-	if len(kinds) == 1 {
-		return kinds[0]
-	}
-	return privacy.Compose{Events: kinds}
-}
+// compose is everything that was run on the same data.
+func compose(events []privacy.Event) privacy.Event { return privacy.Together(events) }
 
 // OnTable is the target of the draw on the table, own that of one of its parts.
 func (d *PlannedDraw) OnTable() privacy.Point {

@@ -2,9 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"math"
 	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -19,42 +17,20 @@ const byKept = "kept"
 
 // planStep prices some parts of the draw together on the sample: by their planned events
 // or by their shares, whichever is less. It has a δ only where a part needs one.
-func (d *PlannedDraw) planStep(parts []part) (privacy.Point, error) {
+func (d *PlannedDraw) planStep(parts []part) (privacy.Point, privacy.Bill, error) {
 	share := rational.Zero()
 	for _, p := range parts {
 		share = share.Plus(rational.Exactly(p.share.Epsilon, p.share.Delta))
 	}
-	most := privacy.Point{Epsilon: rational.Up(share.Epsilon), Delta: rational.Up(share.Delta)}
-	all := compose(eventsOf(parts))
-	at := func(delta float64) (float64, error) {
-		worst := 0.0
-		for _, rel := range d.relations {
-			a, err := privacy.EpsilonAt(all, rel, delta)
-			if err != nil {
-				return 0, err
-			}
-			worst = math.Max(worst, a.Epsilon)
-		}
-		return worst, nil
-	}
-	pure, err := at(0)
-	if err == nil && pure <= most.Epsilon || most.Delta == 0 {
-		return privacy.Point{Epsilon: math.Min(pure, most.Epsilon)}, err
-	}
-	// Each release was held to its share under every relation, and shares add up (P10). All
-	// events together may miss the sum of their own δ by its rounding.
-	eps, err := at(most.Delta)
-	if errors.Is(err, privacy.ErrUnbounded) {
-		return most, nil
-	}
-	return privacy.Point{Epsilon: math.Min(eps, most.Epsilon), Delta: most.Delta}, err
+	// Each release was held to its share under every relation, and shares add up (P10).
+	return atLeastDelta(leaves(parts), d.relations, privacy.Point{Epsilon: rational.Up(share.Epsilon), Delta: rational.Up(share.Delta)})
 }
 
 // useOf prices a step on a kept draw in the units of a basic account, with the arithmetic
 // of the debit.
 func (d *DraftDraw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
 	a := &ledger.Account{Key: AccountOf(j), Opening: ledger.Opening{Filter: ledger.Basic}}
-	s, err := d.LedgerStep("", step)
+	s, err := d.LedgerStep("", privacy.Bill{}, step)
 	if err != nil {
 		return nil, err
 	}
@@ -62,18 +38,14 @@ func (d *DraftDraw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
 	if d.Kept.Sample != nil {
 		samples[d.Kept.Sample.ID] = d.Kept.Sample
 	}
-	_, uses, err := a.Price(&ledger.Request{Draws: []ledger.Step{s}}, samples)
-	if err != nil {
-		return nil, err
-	}
-	return uses[0], nil
+	return a.Step(s, samples)
 }
 
 // LedgerStep is a step in the words of the ledger; id is that of a draw which this run
 // keeps, "" in a plan.
-func (d *DraftDraw) LedgerStep(id string, step privacy.Point) (ledger.Step, error) {
+func (d *DraftDraw) LedgerStep(id string, bill privacy.Bill, step privacy.Point) (ledger.Step, error) {
 	k := d.Kept
-	s := ledger.Step{Sample: cmp.Or(k.ID, id, d.Name), Spent: k.spent(), Epsilon: step.Epsilon, Delta: step.Delta}
+	s := ledger.Step{Sample: cmp.Or(k.ID, id, d.Name), Spent: k.spent(), Bill: bill, Epsilon: step.Epsilon, Delta: step.Delta}
 	if k.Sample != nil {
 		s.Sample = k.Sample.ID
 		return s, nil
@@ -86,14 +58,14 @@ func (d *DraftDraw) LedgerStep(id string, step privacy.Point) (ledger.Step, erro
 // priceKept finds what the releases of a kept draw cost, together, and each of its parts alone.
 func (d *PlannedDraw) priceKept(j *job.Job) (*PricedDraw, []privacy.Answer, error) {
 	parts := d.parts()
-	step, err := d.planStep(parts)
+	step, bill, err := d.planStep(parts)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := d.stands(j.Dataset.Relation, eventsOf(parts), Point(d.Target).Delta); err != nil {
 		return nil, nil, err
 	}
-	out := &PricedDraw{PlannedDraw: d, Step: step}
+	out := &PricedDraw{PlannedDraw: d, Bill: bill, Step: step}
 	if out.Use, err = d.useOf(j, step); err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +78,7 @@ func (d *PlannedDraw) priceKept(j *job.Job) (*PricedDraw, []privacy.Answer, erro
 	}
 	answers := make([]privacy.Answer, len(parts))
 	for i, p := range parts {
-		step, err := d.planStep([]part{p})
+		step, _, err := d.planStep([]part{p})
 		if err != nil {
 			return nil, nil, err
 		}

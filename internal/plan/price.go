@@ -3,8 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -14,31 +12,13 @@ import (
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// bySplit is the method that charges what the releases cost one by one: each was
-// held to its share of the sample's budget by whichever method is best for it alone,
-// and what they need of their shares composes.
-const bySplit = "split"
-
-// charged is the accountant's answer at the target's δ: the smaller of what the
-// events cost together, and what the shares that the releases were held to cost
-// together (basic composition, then one amplification). The second never exceeds
-// the target; that is what the budget was split for. It is nil for events that stand
-// for themselves.
-func charged(event, shares privacy.Event, r privacy.Relation, target privacy.Point) (privacy.Answer, error) {
-	a, err := privacy.EpsilonAt(event, r, target.Delta)
+// charged is the accountant's answer at the target's δ: what the events of a bill cost together, or what its parts cost
+// one by one, whichever is less. The ledger computes the same.
+func charged(b privacy.Bill, r privacy.Relation, target privacy.Point) (privacy.Answer, error) {
+	b.Delta = target.Delta
+	a, err := b.Price(r)
 	if err != nil {
 		return a, err
-	}
-	if shares != nil {
-		b, err := privacy.EpsilonAt(shares, r, target.Delta)
-		if err != nil {
-			return b, err
-		}
-		a.Methods = maps.Clone(a.Methods)
-		a.Methods[bySplit] = privacy.Bound{Epsilon: b.Epsilon, Delta: b.Delta}
-		if b.Epsilon < a.Epsilon {
-			a.Epsilon, a.Delta, a.Upper, a.Method = b.Epsilon, b.Delta, b.Epsilon, bySplit
-		}
 	}
 	return a, within(a, target)
 }
@@ -59,12 +39,12 @@ func asPlanError(err error, format string, args ...any) error {
 	return failure.New(failure.ExitBug, "PLAN_UNSOUND", format, args...)
 }
 
-// cost is the price on the population of an event on the table.
-func (p *Planned) cost(event, together privacy.Event, onTable, target privacy.Point) (privacy.Answer, error) {
+// cost is the price on the population of a bill on the table.
+func (p *Planned) cost(b privacy.Bill, onTable, target privacy.Point) (privacy.Answer, error) {
 	if p.table == nil {
-		return charged(event, together, p.inside, target)
+		return charged(b, p.inside, target)
 	}
-	a, err := charged(event, together, p.inside, onTable)
+	a, err := charged(b, p.inside, onTable)
 	if err != nil {
 		return a, err
 	}
@@ -77,48 +57,54 @@ func (p *Planned) cost(event, together privacy.Event, onTable, target privacy.Po
 
 // priceTable finds what all draws from a table that is itself a sample cost
 // together: composed on the table, and amplified with what earlier jobs did.
-func (p *Planned) priceTable(events, promised []privacy.Event) (*PricedDraw, error) {
-	most := rational.Zero()
-	for _, e := range promised {
-		a, ok := e.(privacy.Approx)
-		eps, delta := new(big.Rat).SetFloat64(a.Eps), new(big.Rat).SetFloat64(a.Delta)
-		if !ok || eps == nil || delta == nil {
-			return nil, fmt.Errorf("a draw without a charge on the table")
+func (p *Planned) priceTable(draws []privacy.Bill) (*PricedDraw, error) {
+	most, b := rational.Zero(), privacy.Bill{Parts: draws}
+	for _, d := range draws {
+		a, err := d.Price(p.inside)
+		if err != nil {
+			return nil, err
 		}
-		most.Epsilon.Add(most.Epsilon, eps)
-		most.Delta.Add(most.Delta, delta)
+		most = most.Plus(rational.Exactly(a.Epsilon, a.Delta))
 	}
-	// A δ is asked for only where it is needed.
-	delta := 0.0
-	a, err := privacy.EpsilonAt(compose(events), p.inside, delta)
-	if most.Delta.Sign() > 0 && (err != nil || a.Epsilon > rational.Up(most.Epsilon)) {
-		delta = rational.Up(most.Delta)
-		a, err = privacy.EpsilonAt(compose(events), p.inside, delta)
-	}
+	step, b, err := atLeastDelta(b, []privacy.Relation{p.inside}, privacy.Point{Epsilon: rational.Up(most.Epsilon), Delta: rational.Up(most.Delta)})
 	if err != nil {
 		return nil, err
 	}
-	step := privacy.Point{Epsilon: math.Min(a.Epsilon, rational.Up(most.Epsilon)), Delta: delta}
 	use, err := p.table.useOf(p.Job, step)
 	if err != nil {
 		return nil, err
 	}
-	return &PricedDraw{PlannedDraw: &PlannedDraw{DraftDraw: p.table}, Answer: differenceOf(p.Job, use), Step: step, Use: use}, nil
+	return &PricedDraw{PlannedDraw: &PlannedDraw{DraftDraw: p.table}, Answer: differenceOf(p.Job, use), Bill: b, Step: step, Use: use}, nil
 }
 
-// promise is an event that costs no less than e, and no more than the target: the
-// shares that the releases were held to, or for a raised draw, whose events alone say
-// what it costs, their charge on a table that is itself a sample. It is nil where
-// there is no such event but e.
-func (d *PlannedDraw) promise(e, shares privacy.Event, outer privacy.Sampling, relation privacy.Relation, target privacy.Point) (privacy.Event, error) {
-	if !d.raised {
-		return d.Design.Event(shares), nil
+// atLeastDelta prices a bill with no δ where that costs no more than most, and otherwise with the δ of most.
+func atLeastDelta(b privacy.Bill, under []privacy.Relation, most privacy.Point) (privacy.Point, privacy.Bill, error) {
+	b.Delta = 0
+	step, err := b.Most(under)
+	if most.Delta > 0 && (err != nil || step.Epsilon > most.Epsilon) {
+		b.Delta = most.Delta
+		step, err = b.Most(under)
 	}
-	if outer == nil {
-		return nil, nil
+	return step, b, err
+}
+
+// bill lists some parts of a draw. The parts of a raised draw spend more than their shares, so that its events alone say
+// what it costs.
+func (d *PlannedDraw) bill(parts []part) privacy.Bill {
+	if d.raised {
+		return privacy.Bill{Event: d.Design.Event(compose(eventsOf(parts))), Delta: d.OnTable().Delta}
 	}
-	a, err := privacy.EpsilonAt(e, relation, target.Delta)
-	return privacy.Approx{Eps: a.Epsilon, Delta: a.Delta}, err
+	b := leaves(parts)
+	b.Draw, b.Delta = Sampling(d.Design), d.OnTable().Delta
+	return b
+}
+
+// leaves lists parts of a draw as they are on the sample.
+func leaves(parts []part) (b privacy.Bill) {
+	for _, p := range parts {
+		b.Parts = append(b.Parts, privacy.Bill{Event: p.event, Delta: p.share.Delta})
+	}
+	return b
 }
 
 // sum adds exact amounts.

@@ -36,7 +36,8 @@ func Make(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Priced, 
 // Priced is a plan with what it costs: what is charged, and what each part alone costs.
 type Priced struct {
 	*Planned
-	Event  privacy.Event // what the job does to the population; kept draws are left out; nil for nothing
+	Bill   privacy.Bill  // of what the job does to the population; kept draws are left out
+	Event  privacy.Event // of Bill, nil for nothing
 	Fresh  privacy.Point // what that costs
 	Draws  []*PricedDraw
 	Table  *PricedDraw    // the draw that made the table, where that is itself a sample
@@ -50,9 +51,9 @@ type Priced struct {
 type PricedDraw struct {
 	*PlannedDraw
 	Answer   privacy.Answer
-	onTable  privacy.Answer // what a fresh draw costs on the table
-	Step     privacy.Point  // of a kept draw: what this job may have spent on the sample, which is debited
-	Use      *ledger.Use    // what that costs, in the units of a basic account
+	Bill     privacy.Bill  // on the table, or on the sample of a kept draw
+	Step     privacy.Point // of a kept draw: what this job may have spent on the sample, which is debited
+	Use      *ledger.Use   // what that costs, in the units of a basic account
 	Releases []*PricedRelease
 	Keys     []*PricedKeys
 }
@@ -90,30 +91,31 @@ func (f *Draft) price(ctx context.Context, j *job.Job) (*Priced, error) {
 func (p *Planned) price(ctx context.Context) (*Priced, error) {
 	relation := p.Job.Dataset.Relation
 	out := &Priced{Planned: p}
-	var events, fresh, promised []privacy.Event
+	var events []privacy.Event
+	var all, fresh []privacy.Bill
 	var targets []job.Guarantee // of the fresh draws
 	for _, d := range p.Draws {
 		priced, err := p.priceDraw(ctx, d)
 		if err != nil {
 			return nil, err
 		}
-		out.Draws, events = append(out.Draws, priced), append(events, d.Event)
+		out.Draws, events, all = append(out.Draws, priced), append(events, d.Event), append(all, priced.Bill)
 		if d.Kept == nil {
-			fresh, targets = append(fresh, d.Event), append(targets, d.Target)
-			// The draws compose with the cost of the draw on the table.
-			promised = append(promised, privacy.Approx{Eps: priced.onTable.Epsilon, Delta: priced.onTable.Delta})
+			fresh, targets = append(fresh, priced.Bill), append(targets, d.Target)
 		}
 	}
 	answer := privacy.Answer{Relation: relation}
 	var err error
 	switch {
 	case p.table != nil:
-		if out.Table, err = p.priceTable(events, promised); err == nil {
+		if out.Table, err = p.priceTable(all); err == nil {
 			answer = out.Table.Answer
 		}
 	case len(fresh) > 0:
-		out.Event = compose(fresh)
-		answer, err = charged(out.Event, compose(promised), relation, Point(sum(targets...)))
+		target := Point(sum(targets...))
+		out.Bill = privacy.Bill{Parts: fresh, Delta: target.Delta}
+		out.Event = out.Bill.Tree()
+		answer, err = charged(out.Bill, relation, target)
 		out.Fresh = privacy.Point{Epsilon: answer.Epsilon, Delta: answer.Delta}
 	}
 	if err != nil {
@@ -141,25 +143,17 @@ func (p *Planned) priceDraw(ctx context.Context, d *PlannedDraw) (*PricedDraw, e
 		}
 	}
 	parts := d.parts()
-	answers, shares := make([]privacy.Answer, len(parts)), make([]privacy.Event, len(parts))
+	answers := make([]privacy.Answer, len(parts))
 	for k, r := range parts {
-		shares[k] = privacy.Approx{Eps: r.cost, Delta: r.share.Delta}
-		event := d.Design.Event(r.event)
-		together, err := d.promise(event, shares[k], p.outer, p.inside, d.own(r))
-		if err == nil {
-			answers[k], err = p.cost(event, together, d.own(r), Point(r.guarantee))
-		}
-		if err != nil {
+		var err error
+		if answers[k], err = p.cost(d.bill([]part{r}), d.own(r), Point(r.guarantee)); err != nil {
 			return nil, failure.New(failure.ExitBug, "PLAN_UNSOUND", "%s: %v", r.name, err)
 		}
 	}
-	out := &PricedDraw{PlannedDraw: d}
-	together, err := d.promise(d.Event, compose(shares), p.outer, p.inside, d.OnTable())
-	if err == nil {
-		out.Answer, err = p.cost(d.Event, together, d.OnTable(), Point(d.Target))
-	}
-	if err == nil {
-		out.onTable, err = charged(d.Event, together, p.inside, d.OnTable())
+	out := &PricedDraw{PlannedDraw: d, Bill: d.bill(parts)}
+	var err error
+	if out.Answer, err = p.cost(out.Bill, d.OnTable(), Point(d.Target)); err == nil {
+		_, err = charged(out.Bill, p.inside, d.OnTable())
 	}
 	if err != nil {
 		return nil, failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
@@ -278,17 +272,17 @@ func (p *Priced) guaranteed() privacy.Point {
 // withinRho compares what the plan costs in ρ with the job's own limit.
 func (p *Priced) withinRho(limit ledger.Limit) error {
 	a := ledger.Unopened(AccountOf(p.Job), ledger.Opening{Filter: ledger.ZCDP, Limit: limit})
-	q := ledger.Request{Event: p.Event, Charged: p.Fresh}
+	q := ledger.Request{Bill: p.Bill, Charged: p.Fresh}
 	for _, d := range p.AllKept() {
-		step, err := d.LedgerStep("", d.Step)
+		step, err := d.LedgerStep("", d.Bill, d.Step)
 		if err != nil {
 			return err
 		}
 		q.Draws = append(q.Draws, step)
 	}
-	cost, _, err := a.Price(&q, p.Samples())
+	priced, err := a.Price(&q, p.Samples())
 	if err != nil {
 		return err
 	}
-	return a.Own(limit, cost)
+	return a.Own(limit, priced.Cost)
 }

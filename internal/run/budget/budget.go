@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -153,7 +154,7 @@ func (b *Budget) request() (ledger.Request, error) {
 	q.Plan, q.Again, q.Lease, q.Revise = b.key, b.options.Again, b.options.Lease, b.options.Revise
 	q.Content, q.Columns, q.Tables = b.contentText(), b.columns, b.tables
 	if b.plan.Step() != nil { // what is published is arithmetic on the measurements, which are paid for
-		q.Free, q.Again, q.Revise, q.Event, q.Charges = true, true, true, nil, nil
+		q.Free, q.Again, q.Revise, q.Bill, q.Charges = true, true, true, privacy.Bill{}, nil
 	}
 	return q, err
 }

@@ -22,14 +22,14 @@ func request(p *plan.Priced, ids map[string]string) (ledger.Request, error) {
 	limit := plan.LimitOf(p.Job)
 	q := ledger.Request{
 		Account: plan.AccountOf(p.Job), Opening: opening(p.Job), Own: &limit, OwnLife: plan.LifetimeOf(p.Job),
-		Event: p.Event, Charged: p.Fresh, Job: p.Job.Name, Digest: p.Job.Digest(), Keeps: p.Keeps(),
+		Bill: p.Bill, Charged: p.Fresh, Job: p.Job.Name, Digest: p.Job.Digest(), Keeps: p.Keeps(),
 	}
 	var err error
 	if q.Panel, err = p.Wave(); err != nil {
 		return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "%v", err)
 	}
 	for _, d := range p.AllKept() {
-		step, err := d.LedgerStep(ids[d.Name], d.Step)
+		step, err := d.LedgerStep(ids[d.Name], d.Bill, d.Step)
 		if err != nil {
 			return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.Name)
 		}
@@ -201,10 +201,11 @@ func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Addr
 	if step := p.Step(); step != nil {
 		return fitsSeries(ctx, step, &q, a, at, id, paid)
 	}
-	cost, _, err := a.Price(&q, p.Samples())
+	priced, err := a.Price(&q, p.Samples())
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
+	cost := priced.Cost
 	own := plan.LimitOf(p.Job)
 	// A plan that was released may cost nothing: that depends on the data, which a
 	// plan does not read.
@@ -237,7 +238,7 @@ func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Addr
 	case s.Busy:
 		b.Note = "a run of this plan is at work"
 	case q.Panel != nil && p.Samples()[q.Panel.ID] == nil:
-		b.Note = fmt.Sprintf("this run pays for all %d waves of the panel, and the others cost nothing", q.Panel.Event.Waves)
+		b.Note = fmt.Sprintf("this run pays for all %d waves of the panel, and the others cost nothing", p.Job.Waves())
 	case q.Panel != nil && slices.Contains(p.Samples()[q.Panel.ID].Waves, q.Panel.Wave):
 		b.Note = fmt.Sprintf("wave %d was paid for before: to release it once more costs what a unit pays that is known to be in it", q.Panel.Wave)
 	case q.Panel != nil:

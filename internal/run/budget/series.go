@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // Series is the ledger as the runs of one series use it (P31).
@@ -191,7 +192,7 @@ func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*
 	}
 	planned := *s.step
 	planned.At = at
-	q.Event, q.Free = nil, false
+	q.Bill, q.Free = privacy.Bill{}, false
 	if q.Series, err = planned.Series(); err != nil {
 		return err
 	}
