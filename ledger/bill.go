@@ -159,3 +159,47 @@ func turns(e privacy.Event) bool {
 	_, ok := e.(privacy.Rotation)
 	return ok || slices.ContainsFunc(privacy.Children(e), turns)
 }
+
+// Made is what was done to the data: on each kept sample with its draw, by the id of the sample, and all the rest.
+type Made struct {
+	Data    privacy.Event // nil for nothing
+	Samples map[string]privacy.Event
+}
+
+// billed returns what a request may do.
+func (q *Request) billed(samples map[string]*Sample) (Made, error) {
+	out := Made{Data: q.Bill.Tree(), Samples: map[string]privacy.Event{}}
+	for _, step := range q.Draws {
+		s, err := step.of(samples)
+		if err != nil {
+			return out, err
+		}
+		draw, err := s.Sampling()
+		if err != nil {
+			return out, err
+		}
+		out.Samples[step.Sample] = draw.With(step.Bill.Tree())
+	}
+	return out, nil
+}
+
+// drawn refuses the seal of a run that did anything else than its debit lists. // P38
+func (k *Ticket) drawn() error {
+	same := len(k.Made.Samples) == len(k.billed.Samples) && sameEvent(k.Made.Data, k.billed.Data)
+	for id, e := range k.billed.Samples {
+		same = same && sameEvent(k.Made.Samples[id], e)
+	}
+	if !same {
+		return refuse(CodeBill, "the draws and the noise of this run are not those that were debited; nothing was published, and the budget is spent")
+	}
+	return nil
+}
+
+func sameEvent(a, b privacy.Event) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	one, err1 := privacy.Canonical(a)
+	other, err2 := privacy.Canonical(b)
+	return err1 == nil && err2 == nil && string(one) == string(other)
+}

@@ -166,7 +166,7 @@ func TestAcceptClockAtOnce(t *testing.T) {
 				case codeOf(err) != CodeClock:
 					t.Errorf("%d: %v", i, err)
 				}
-				if s, err := l.Debit(background, request(fmt.Sprint("after", i), 0.125)); err != nil || s.Ticket == nil {
+				if s, err := asking(l, request(fmt.Sprint("after", i), 0.125)); err != nil || s.Ticket == nil {
 					t.Errorf("%d: %+v, %v", i, s, err) // by now somebody has accepted
 				}
 			})

@@ -205,6 +205,9 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		return nil, err
 	}
 	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, Tables: q.Tables, token: 1, job: q.Job, content: q.Content, lease: q.Lease, alike: q.Series.alike()}
+	if k.billed, err = q.billed(samples); err != nil {
+		return nil, err
+	}
 	if k.lease <= 0 {
 		k.lease = DefaultLease
 	}

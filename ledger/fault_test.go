@@ -145,10 +145,10 @@ func life(at Address, f *fault, again bool, value string, show func(ledgercheck.
 	}()
 	q := request("p", 0.25)
 	q.Again = again
-	s, err := l.Debit(background, q)
+	s, err := asking(l, q)
 	if err == nil && s.Compare {
 		q.Content = "c"
-		s, err = l.Debit(background, q)
+		s, err = asking(l, q)
 	}
 	if err != nil {
 		return "", err

@@ -32,7 +32,7 @@ func TestFailureIsBoundToItsContent(t *testing.T) {
 			t.Errorf("the same content: %+v", s)
 		}
 		q.Content, q.Again = "bad", true
-		if s, err := l.Debit(background, q); err != nil || !s.Hopeless() || s.Ticket != nil {
+		if s, err := asking(l, q); err != nil || !s.Hopeless() || s.Ticket != nil {
 			t.Errorf("spend again on the same content: %+v, %v", s, err)
 		}
 		if s := look("mended"); s.Unfinished || s.Hopeless() || s.Compare {
@@ -197,7 +197,7 @@ func TestSecondAccountForTheSameData(t *testing.T) {
 			if columns[0].Digest != "" {
 				q.Content = "c"
 			}
-			return l.Debit(background, q)
+			return asking(l, q)
 		}
 		if s, err := ask(column("y", ""), column("z", "")); err != nil || !s.Compare {
 			t.Fatalf("a column of that name and length: %+v, %v", s, err)

@@ -31,7 +31,7 @@ func TestLifeOfARelease(t *testing.T) {
 			t.Fatalf("ticket %+v", k)
 		}
 		other := open(t, at)
-		if s, err := other.Debit(background, request("p", 0.5)); err != nil || !s.Busy {
+		if s, err := asking(other, request("p", 0.5)); err != nil || !s.Busy {
 			t.Fatalf("while it runs: %+v, %v", s, err)
 		}
 		if _, err := other.Output(background, k.Release); codeOf(err) != CodeTampered {
@@ -51,12 +51,12 @@ func TestLifeOfARelease(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s, err := other.Debit(background, request("p", 0.5)); err != nil || !s.Compare {
+		if s, err := asking(other, request("p", 0.5)); err != nil || !s.Compare {
 			t.Fatalf("without the data: %+v, %v", s, err)
 		}
 		q := request("p", 0.5)
 		q.Content, q.Again = "c1", true
-		s, err := other.Debit(background, q)
+		s, err := asking(other, q)
 		if err != nil || s.Found == nil || s.Found.ID != k.Release {
 			t.Fatalf("the same again: %+v, %v", s, err)
 		}
@@ -88,7 +88,7 @@ func TestLimitIsExact(t *testing.T) {
 		l := open(t, at)
 		for i := range 10 {
 			q := request(fmt.Sprint(i), 0.1) // a float above 1/10
-			s, err := l.Debit(background, q)
+			s, err := asking(l, q)
 			if i < 9 && (err != nil || s.Ticket == nil) {
 				t.Fatal(err)
 			}
@@ -224,7 +224,7 @@ func TestFilters(t *testing.T) {
 			}
 			n := 0
 			for ; n < 100; n++ {
-				s, err := l.Debit(background, gaussian(fmt.Sprint(filter, n), k))
+				s, err := asking(l, gaussian(fmt.Sprint(filter, n), k))
 				if codeOf(err) == CodeExhausted {
 					break
 				}
@@ -323,7 +323,7 @@ func TestConcurrentDebits(t *testing.T) {
 			wg.Go(func() {
 				for n := range 6 {
 					plan := fmt.Sprintf("plan %d", (n+i)%6)
-					s, err := l.Debit(background, request(plan, 0.25))
+					s, err := asking(l, request(plan, 0.25))
 					if err != nil && codeOf(err) != CodeExhausted {
 						t.Error(err)
 					}
@@ -583,7 +583,7 @@ func TestNothingIsRefunded(t *testing.T) {
 		for _, charged := range []privacy.Point{{Epsilon: -0.25}, {Epsilon: 0.25, Delta: -1e-9}} {
 			q := request("q", 0.25)
 			q.Charged = charged
-			if s, err := l.Debit(background, q); codeOf(err) != CodeBill || s.Ticket != nil {
+			if s, err := asking(l, q); codeOf(err) != CodeBill || s.Ticket != nil {
 				t.Errorf("%v: %+v, %v", charged, s, err)
 			}
 		}

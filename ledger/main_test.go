@@ -119,9 +119,18 @@ func billed(q Request, e privacy.Event, delta float64) Request {
 	return q
 }
 
+// asking debits for a run that does as it was billed.
+func asking(l *Ledger, q Request) (Standing, error) {
+	s, err := l.Debit(background, q)
+	if s.Ticket != nil {
+		s.Ticket.Made = s.Ticket.billed
+	}
+	return s, err
+}
+
 func debit(t testing.TB, l *Ledger, q Request) *Ticket {
 	t.Helper()
-	s, err := l.Debit(background, q)
+	s, err := asking(l, q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestPanels(t *testing.T) {
 		}
 		// The run of wave 2 was cut off: what it drew may have been seen.
 		again := waveOf("p2", 2, 1)
-		if s, err := l.Debit(background, again); err == nil && s.Ticket != nil {
+		if s, err := asking(l, again); err == nil && s.Ticket != nil {
 			t.Error("a run that was cut off was debited again unasked")
 		}
 		again.Again = true

@@ -45,7 +45,7 @@ func TestMovedWhileOpen(t *testing.T) {
 			if err := move(l.place.path); err != nil {
 				t.Fatal(err)
 			}
-			if s, err := l.Debit(background, request("q", 0.125)); codeOf(err) != CodeMoved && codeOf(err) != CodeUnreadable || s.Ticket != nil {
+			if s, err := asking(l, request("q", 0.125)); codeOf(err) != CodeMoved && codeOf(err) != CodeUnreadable || s.Ticket != nil {
 				t.Errorf("a debit: %+v, %v", s, err)
 			}
 		})

@@ -24,7 +24,7 @@ func askSlice(l *Ledger, plan, is string, columns ...Column) (Standing, error) {
 	if len(columns) > 0 && columns[0].Digest != "" {
 		q.Content = plan
 	}
-	return l.Debit(background, q)
+	return asking(l, q)
 }
 
 // sealSlice charges a month for columns and seals its release.
@@ -109,7 +109,7 @@ func TestSkippedCheckBuysThreeLimits(t *testing.T) {
 			}
 			q := inMonth(is, is, 1)
 			q.Columns, q.Content = []Column{c}, "rows of "+is
-			s, err := l.Debit(background, q)
+			s, err := asking(l, q)
 			if codeOf(err) == CodeSame {
 				continue
 			}
@@ -133,7 +133,7 @@ func TestSameRowsUnderAnotherSpelling(t *testing.T) {
 	ask := func(plan, is string) (Standing, error) {
 		q := inMonth(plan, is, 0.125)
 		q.SliceKind, q.Columns, q.Content, q.Charges[0].Name = NumberSlices, []Column{filled(l, "age", "a", 10)}, plan, plan
-		return l.Debit(background, q)
+		return asking(l, q)
 	}
 	s, err := ask("first", "1")
 	if err != nil {

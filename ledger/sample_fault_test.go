@@ -45,10 +45,10 @@ func panelLife(t testing.TB, at string, f *fault, again bool) (shown map[string]
 
 // finish carries a job to its end and returns the sample that its release stands on.
 func finish(l *Ledger, q Request, shown map[string]*big.Rat) (id string, err error) {
-	s, err := l.Debit(background, q)
+	s, err := asking(l, q)
 	if err == nil && s.Compare {
 		q.Content = "c"
-		s, err = l.Debit(background, q)
+		s, err = asking(l, q)
 	}
 	if err != nil {
 		return "", err

@@ -150,7 +150,7 @@ func TestKeptSampleRefusals(t *testing.T) {
 		}
 		q := good()
 		q.Draws[0].Spent.Epsilon = big.NewRat(1, 2)
-		if s, err := l.Debit(background, q); err != nil || !s.Moved || s.Ticket != nil {
+		if s, err := asking(l, q); err != nil || !s.Moved || s.Ticket != nil {
 			t.Errorf("overtaken: %+v, %v", s, err)
 		}
 		if a, err := l.Account(background, people); err != nil || a.Debits != 1 {
@@ -184,7 +184,7 @@ func TestKeptSampleAtOnce(t *testing.T) {
 					}
 					q := keeping(fmt.Sprint(w, "-", i), id, 0.125, 1e-9)
 					q.Draws[0].New, q.Draws[0].Spent = nil, s.Spent
-					got, err := l.Debit(background, q)
+					got, err := asking(l, q)
 					switch {
 					case err != nil:
 						t.Error(err)
@@ -336,7 +336,7 @@ func TestCollectedIsOneDraw(t *testing.T) {
 			return q
 		}
 		k := debit(t, l, first("p"))
-		if s, err := other.Debit(background, first("q")); err != nil || !s.Moved {
+		if s, err := asking(other, first("q")); err != nil || !s.Moved {
 			t.Fatalf("first as well: %+v, %v", s, err)
 		}
 		debit(t, other, using(t, other, "q", id, 1, 0))

@@ -174,6 +174,9 @@ func (t *tx) debitSeries(a *Account, q *Request) (privacy.Cost, *seriesDebit, er
 		return a.nothing(), out, nil
 	}
 	costs, life, err := prices.costs(a, remembered)
+	if err == nil {
+		err = s.lists(costs, life, at == 0 && len(lost) == 0)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,6 +201,25 @@ func (t *tx) debitSeries(a *Account, q *Request) (privacy.Cost, *seriesDebit, er
 	}
 	out.Slices = grouped(flat)
 	return life, out, nil
+}
+
+// lists refuses prices that leave a slice of a whole series out, or name one twice, or say that a unit that is in all of
+// them costs less than one in a single one.
+func (s *Series) lists(costs []SliceCost, life privacy.Cost, whole bool) error { // P38
+	seen := map[string]bool{}
+	for _, c := range costs {
+		seen[spelled(c.Is)] = true
+		for i := range life {
+			if c.Cost[i].Cmp(life[i]) > 0 {
+				return refuse(CodeBill, "the bill of the series says that all its slices cost a unit less than one of them")
+			}
+		}
+	}
+	missing := whole && slices.ContainsFunc(s.Steps, func(p PeriodStep) bool { return !seen[spelled(p.Is)] })
+	if missing || len(seen) != len(costs) || whole && len(costs) != len(s.Steps) {
+		return refuse(CodeBill, "the bill of the series does not list each of its slices once")
+	}
+	return nil
 }
 
 // enter charges the slices of a series. The account stands for the slice of the step before and after.

@@ -70,7 +70,7 @@ func TestSeriesLifeIsNotTheSum(t *testing.T) {
 		if err := l.Seal(background, k, SeriesContent, []File{{Path: "y", Data: []byte("1")}}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := l.Debit(background, seriesStep(plans, 0))
+		s, err := asking(l, seriesStep(plans, 0))
 		if err != nil || s.Found == nil {
 			t.Errorf("a measured step is found: %+v, %v", s, err)
 		}

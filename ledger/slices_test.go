@@ -275,7 +275,7 @@ func TestRevisedSlice(t *testing.T) {
 		try := func(plan, is, content string, revise bool) (Standing, error) {
 			q := inMonth(plan, is, 0.25)
 			q.Content, q.Revise = content, revise
-			return l.Debit(background, q)
+			return asking(l, q)
 		}
 		if s, err := try("p", "1", "", false); err != nil || !s.Compare {
 			t.Errorf("content unknown: %+v, %v", s, err)
@@ -530,7 +530,7 @@ func TestSlicesTrustTheChain(t *testing.T) {
 				}
 				raw.Close()
 				l = open(t, at)
-				if s, err := l.Debit(background, inMonth("new", "1", 0.125)); codeOf(err) != CodeTampered {
+				if s, err := asking(l, inMonth("new", "1", 0.125)); codeOf(err) != CodeTampered {
 					t.Errorf("a debit: %+v, %v", s, err)
 				}
 				l = open(t, at)

@@ -93,7 +93,7 @@ func TestDebitTrustsTheChain(t *testing.T) {
 				try := func(q Request) {
 					l := open(t, at)
 					defer l.Close()
-					s, err := l.Debit(background, q)
+					s, err := asking(l, q)
 					switch {
 					case err != nil:
 						if codeOf(err) != CodeTampered {

@@ -21,10 +21,12 @@ type Ticket struct {
 	Uses    []*Use   // of kept samples
 	Columns []Column // that were read: the run sets their digests before the seal
 	Tables  []Table  // as in the request
+	Made    Made     // what the run did: the run sets it before the seal
 
 	token   int64
 	job     string // its name
 	content string
+	billed  Made     // what was debited
 	keeps   []string // samples whose rows the seal must bring
 	lease   time.Duration
 	alike   []string // slices that may hold the same rows
@@ -154,6 +156,9 @@ func (l *Ledger) renewing(ctx context.Context, k *Ticket) error {
 func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []File, kept ...Rows) error {
 	if content == "" || k.content != "" && k.content != content {
 		return refuse(CodeChanged, "the table changed while it was read; nothing was published, and the budget is spent")
+	}
+	if err := k.drawn(); err != nil {
+		return err
 	}
 	archive, err := pack(files)
 	if err != nil {

@@ -127,7 +127,7 @@ func (w *task) witness(l *Ledger) error {
 
 func (w *task) ask(l *Ledger, q *Request) (Standing, error) {
 	for start := time.Now(); ; time.Sleep(2 * time.Millisecond) {
-		s, err := l.Debit(background, *q)
+		s, err := asking(l, *q)
 		switch {
 		case err == nil && s.Compare:
 			b, err := os.ReadFile(w.Content)

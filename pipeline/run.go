@@ -248,7 +248,7 @@ func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report
 	if err := output.WriteReports(out, page, &rep, output.ValuesOf(r.Results)); err != nil {
 		return nil, err
 	}
-	if err := b.Seal(ctx, out.Files); err != nil {
+	if err := b.Seal(ctx, r, out.Files); err != nil {
 		return nil, err
 	}
 	reach("sealed")

@@ -45,14 +45,21 @@ func (d *DraftDraw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
 // keeps, "" in a plan.
 func (d *DraftDraw) LedgerStep(id string, bill privacy.Bill, step privacy.Point) (ledger.Step, error) {
 	k := d.Kept
-	s := ledger.Step{Sample: cmp.Or(k.ID, id, d.Name), Spent: k.spent(), Bill: bill, Epsilon: step.Epsilon, Delta: step.Delta}
+	s := ledger.Step{Sample: d.SampleID(id), Spent: k.spent(), Bill: bill, Epsilon: step.Epsilon, Delta: step.Delta}
 	if k.Sample != nil {
-		s.Sample = k.Sample.ID
 		return s, nil
 	}
 	design, err := describeDesign(d.Design)
 	s.New = &ledger.NewSample{Name: d.Name, Event: Sampling(d.Design), Design: design, Collected: d.Design.Kind() == "collected"}
 	return s, err
+}
+
+// SampleID returns the id of a shared draw; own is that of a draw which this run keeps, "" in a plan.
+func (d *DraftDraw) SampleID(own string) string {
+	if d.Kept.Sample != nil {
+		return d.Kept.Sample.ID
+	}
+	return cmp.Or(d.Kept.ID, own, d.Name)
 }
 
 // priceKept finds what the releases of a kept draw cost, together, and each of its parts alone.

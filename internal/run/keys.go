@@ -27,6 +27,7 @@ func (r *Runner) choose(ctx context.Context, d *plan.PlannedDraw, picks *picker,
 		if found.Keys[k.Job.Name], err = r.selection(ctx, d, k, picks, src.Child()); err != nil {
 			return err
 		}
+		r.note(keysOf(k), k.Rule.Event())
 	}
 	next, err := r.Plan.With(ctx, found)
 	if err != nil {

@@ -40,6 +40,43 @@ type Runner struct {
 
 	mu      sync.Mutex
 	Results map[string]sdk.Result
+	made    map[string]privacy.Event // what each release, and each selection of keys, did to the sample
+}
+
+// Made lists what the run did to the data, draw by draw in the order of the plan: nil for a draw of which something was not
+// made.
+//
+// # Contract
+//
+// The event of a release is noted after the host held its noise to it, and that of a draw is of the design that was begun.
+// Proof: ../../ledger/bill.proof.md. // P38
+func (r *Runner) Made() []privacy.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]privacy.Event, len(r.Plan.Draws))
+	for i, d := range r.Plan.Draws {
+		var inner []privacy.Event
+		for _, rel := range d.Releases {
+			inner = append(inner, r.made[rel.Job.Name])
+		}
+		for _, k := range d.Keys {
+			inner = append(inner, r.made[keysOf(k)])
+		}
+		if !slices.Contains(inner, nil) {
+			out[i] = d.Design.Event(privacy.Together(inner))
+		}
+	}
+	return out
+}
+
+// keysOf names the selection of keys of a release among what a run makes.
+func keysOf(k *plan.PlannedKeys) string { return k.Job.Name + "\nkeys" }
+
+// note takes note of what was done to the sample of a draw.
+func (r *Runner) note(name string, e privacy.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made[name] = e
 }
 
 // keep takes note of a result as it is published: with its marks, and without the columns that the release withholds.
@@ -48,7 +85,7 @@ func (r *Runner) keep(rel *plan.PlannedRelease, result sdk.Result) {
 	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return rel.Withheld(r.Plan.Job, c.Name) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Results[rel.Job.Name] = result
+	r.Results[rel.Job.Name], r.made[rel.Job.Name] = result, rel.Event()
 }
 
 // New begins to carry out a plan.
@@ -56,7 +93,7 @@ func New(p *plan.Planned, t *OpenedTable, set *Mechanisms, o Options) *Runner {
 	begins := func(d samplers.Design, rows int64, _ []int32) (samplers.Selector, error) {
 		return samplers.Begin(d, rows)
 	}
-	r := &Runner{begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
+	r := &Runner{begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, made: map[string]privacy.Event{}, Recorders: map[string]*samplers.Recorder{}}
 	for _, one := range t.Parts() {
 		r.views = append(r.views, &tableView{job: p.Job.Of(one.name), table: one})
 	}

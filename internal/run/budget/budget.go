@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -287,8 +288,11 @@ type Options struct {
 }
 
 // Seal makes the bytes of the releases durable before anybody can see them.
-func (b *Budget) Seal(ctx context.Context, files []ledger.File) error {
+func (b *Budget) Seal(ctx context.Context, r *run.Runner, files []ledger.File) error {
 	b.Ticket.Columns = b.columns
+	if b.plan.Step() == nil { // a series publishes arithmetic on its measurements
+		b.Ticket.Made = b.made(r)
+	}
 	if err := b.Ledger.Seal(ctx, b.Ticket, b.contentText(), files, b.rows...); err != nil {
 		if f, ok := failure.OfLedger(ctx, err).(*failure.Failure); ok && f.Code == ledger.CodeSame {
 			// Another account was charged while this run read the table.
@@ -298,6 +302,29 @@ func (b *Budget) Seal(ctx context.Context, files []ledger.File) error {
 	}
 	b.sealed = true
 	return nil
+}
+
+// made puts what a run did into the words of the ledger: what it released from each kept sample, and all the rest.
+func (b *Budget) made(r *run.Runner) ledger.Made {
+	out := ledger.Made{Samples: map[string]privacy.Event{}}
+	var rest []privacy.Event
+	for i, e := range r.Made() {
+		d := b.plan.Draws[i]
+		if d.Kept == nil {
+			rest = append(rest, e)
+			continue
+		}
+		out.Samples[d.SampleID(b.ids[d.Name])] = e
+	}
+	switch {
+	case len(rest) == 0:
+	case slices.Contains(rest, nil):
+	case b.plan.Table != nil:
+		out.Samples[b.plan.Table.SampleID("")] = plan.Sampling(b.plan.Table.Design).With(privacy.Together(rest))
+	default:
+		out.Data = privacy.Together(rest)
+	}
+	return out
 }
 
 // Published makes it durable that the output is in place.

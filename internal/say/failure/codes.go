@@ -50,6 +50,7 @@ var All = []Code{
 	{"JOB_UNREADABLE", ExitInvalidJob, RetryNo, "the job file cannot be read", "check the path and the permissions"},
 	{"PLAN_REFUSED", ExitInvalidJob, RetryNo, "`plan --sweep`, `--solve` or `--compare` cannot be answered for this job", "ask another question; the message says why"},
 
+	{"BUDGET_BILL", ExitBudget, RetryLook, "the ledger prices the job above what its plan says, or the run did something else than was debited", "plan again; if that does not help, report the fault"},
 	{"BUDGET_EXCEEDED", ExitBudget, RetryNo, "the budget does not allow the job", "lower the guarantees of the releases, or see `ledger raise`"},
 	{"BUDGET_FILTER", ExitBudget, RetryNo, "the account adds up in a way that cannot charge this job", "ask for what the account can charge; the message says why"},
 	{"BUDGET_KEPT", ExitBudget, RetryNo, "the job keeps a column that its account does not keep", "leave out the design or `immutable: true`, or see `ledger keep`"},

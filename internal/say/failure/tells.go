@@ -62,7 +62,7 @@ var Tales = []Tale{
 		"A mechanism cannot handle these rows; `sgd`, for example, holds at most 134 million. Whoever wrote the plugin chooses which code a row causes: at most five bits a run, about any row."},
 	{[]string{"PLUGIN_TIMEOUT"}, paid, "A mechanism works longer than the plugin's `timeout`, or, as `PLUGIN_CRASH`, needs more than its `memory`. Both are numbers of the job."},
 	{[]string{"ENGINE_DIFFERS", "ENGINE_FAILED", "ENGINE_REFUSED", "ENGINE_SUMS"}, both, "A machine of the engine did not add up its part: it failed, or its files are others."},
-	{[]string{"BUDGET_ACCOUNT", "BUDGET_EXCEEDED", "BUDGET_FILTER", "BUDGET_KEPT", "BUDGET_LIMIT", "LEDGER_ADDRESS", "LEDGER_BROKEN", "LEDGER_CLOCK", "LEDGER_MISSING", "LEDGER_MOVED",
+	{[]string{"BUDGET_ACCOUNT", "BUDGET_BILL", "BUDGET_EXCEEDED", "BUDGET_FILTER", "BUDGET_KEPT", "BUDGET_LIMIT", "LEDGER_ADDRESS", "LEDGER_BROKEN", "LEDGER_CLOCK", "LEDGER_MISSING", "LEDGER_MOVED",
 		"LEDGER_OTHER", "LEDGER_PINNED", "LEDGER_READ_ONLY", "LEDGER_REFUSED", "LEDGER_ROLLED_BACK", "LEDGER_SAMPLE", "LEDGER_TAMPERED", "LEDGER_UNKNOWN", "LEDGER_UNREADABLE", "LEDGER_UNSAFE", "LEDGER_VERSION", "SERIES_ORDER"}, both,
 		"What the ledger says, and how far the run had got by then. A job that was released and is now refused for its budget shows that the table is another."},
 
