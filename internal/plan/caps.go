@@ -191,7 +191,7 @@ func (p *Planned) Choose(table string, bins []float64, sd float64) int64 {
 	return p.chooser(table).choose(bins, sd)
 }
 
-// chooser is what a choice rests on beside the numbers.
+// chooser holds the public facts on which the choice of a cap rests.
 type chooser struct {
 	caps []int64
 	uses []use

@@ -6,7 +6,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Level is what a job costs somebody who is less, or more, than one unit: a member of it, such as a person of a household,
+// Level is the cost of a job for somebody who is less, or more, than one unit: a member of it, such as a person of a household,
 // or a group of several. Nothing is charged by it.
 type Level struct {
 	Name   string

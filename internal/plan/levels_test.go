@@ -336,7 +336,7 @@ func TestMembersUnderPrivateCapsAreEnumerated(t *testing.T) { // P37
 	}
 }
 
-// adaptive is how far p may tell itself from q at ε: a first output has these laws, and for each of its values the worst of
+// adaptive returns the least δ with which p is ε-close to q: a first output has these laws, and for each of its values the worst of
 // the second releases follows.
 func adaptive(first, other []float64, p, q [][]float64, eps float64) float64 {
 	sum := 0.0

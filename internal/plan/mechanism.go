@@ -15,7 +15,7 @@ type Mechanisms interface {
 	Get(ctx context.Context, name string) (Mechanism, error)
 }
 
-// Mechanism is what a plan asks of a mechanism. No answer may depend on data.
+// Mechanism answers the questions of a plan. No answer may depend on data.
 type Mechanism interface {
 	About() sdk.Description
 	// Origin says whether the mechanism comes with the program, or else which
@@ -30,7 +30,7 @@ type Mechanism interface {
 
 // Fault is a failure that is the plugin's, not the job's: it did not start, is not the
 // one that was named, or does not keep to the protocol. A mechanism that refuses a
-// release says what is wrong with the job, which is no Fault.
+// release blames the job, and returns no Fault.
 type Fault struct {
 	Code string // one of the codes of a plugin
 	Err  error

@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// refusals are what is wrong with a release, each with the path of the key within the release.
+// refusals lists the faults of a release, each with the path of the key within the release.
 type refusals []struct{ path, message, hint string }
 
 func (e refusals) Error() string { return e[0].message }

@@ -22,7 +22,7 @@ type Planned struct {
 	found Found
 }
 
-// Found is what a run finds before it makes the releases that need it.
+// Found holds the results that a run must have before it makes the releases that need them.
 type Found struct {
 	Keys   map[string][]string // selected values (P25), by the release that pays for the selection
 	Bounds map[string]Bounds   // by table, "" where the data set is one

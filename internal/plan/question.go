@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// Question is how a mechanism sees the rows of a release, after filters, groups and units.
+// Question is the view that a mechanism has of the rows of a release, after filters, groups and units.
 // It holds for every amount.
 type Question struct {
 	index  int // of the release in the job

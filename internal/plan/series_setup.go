@@ -30,7 +30,7 @@ type SeriesSetup struct {
 	Pure  bool      `json:"pure,omitempty"`
 }
 
-// Held says what holds a unit to the periods that the guarantee of a series covers.
+// Held names the reason why a unit stays within the periods that the guarantee of a series covers.
 type Held string
 
 // What holds a unit. The zero value is the job's word alone.
@@ -89,7 +89,7 @@ func ReadSeriesSetup(text []byte) (*SeriesSetup, error) {
 	return out, nil
 }
 
-// SeriesStart says how one release of a series began.
+// SeriesStart is the beginning of one release of a series.
 type SeriesStart struct {
 	Name   string          `json:"name"`
 	Target privacy.Point   `json:"target"` // what its mechanism was asked to spend

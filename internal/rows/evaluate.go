@@ -8,7 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
-// step is how many rows are computed at a time, so that they stay in a processor's caches. It is a multiple of 64.
+// step is the number of rows that are computed at a time, so that they stay in a processor's caches. It is a multiple of 64.
 const step = 2048
 
 // none is a missing date or timestamp. A missing number is NaN, a missing text code -1.

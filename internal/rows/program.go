@@ -7,7 +7,7 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
-// Spec says what a Program computes from the columns of a table.
+// Spec lists the inputs and outputs of a Program over the columns of a table.
 type Spec struct {
 	// Columns are the declared columns of the table.
 	Columns []formula.Column

@@ -95,8 +95,8 @@ func (x *example) pick(rows []int) *example {
 	return out
 }
 
-// replay says which row of a result depends on another row of the table: "" where none
-// is seen to.
+// replay looks for a row of a result that depends on another row of the table and describes it, or returns "" where it
+// sees none.
 func replay(r *rand.Rand, run results, x *example, other *example) string {
 	before := run(x)
 	n := len(x.rows)

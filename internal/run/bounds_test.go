@@ -92,7 +92,7 @@ output: {dir: out}
 	return b
 }
 
-// run is what is selected from, and what noise is added to with the bound that was picked.
+// run returns the input of the selection, and that of the noise with the bound that was picked.
 func (b *boundedTable) run(values []float64, pick int) (selection, call, sdk.Result) {
 	t, text := b.t, "x\n"
 	for _, x := range values {

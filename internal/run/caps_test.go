@@ -91,7 +91,7 @@ output: {dir: out}
 	return c
 }
 
-// seen is what noise is added to: the histogram, and the count under the cap that was chosen.
+// seen holds the numbers that noise is added to: the histogram, and the count under the cap that was chosen.
 type seen struct {
 	bins   []int64
 	rows   int64 // the cap

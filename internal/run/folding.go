@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// folding says how the rows of each unit become one. View 0 has all rows, and each of the others those that pass a condition.
+// folding makes one row of the rows of each unit. View 0 has all rows, and each of the others those that pass a condition.
 type folding struct {
 	conditions []job.Expression // of the views from 1 on
 	wants      []job.Column     // what is folded

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// bins are what a run adds noise to for the measure of a cap, on one table. The capped release beside
+// bins returns the numbers to which a run adds noise for the measure of a cap, on one table. The capped release beside
 // it is a total without groups, so its vector has one number.
 func (w *world) bins(units [][]row) []float64 {
 	w.t.Helper()
@@ -24,7 +24,7 @@ func (w *world) bins(units [][]row) []float64 {
 	return out
 }
 
-// moves is how far two vectors lie apart in L1 norm.
+// moves returns the distance of two vectors in L1 norm.
 func moves(a, b []float64) float64 {
 	sum := 0.0
 	for i := range a {

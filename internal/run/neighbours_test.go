@@ -82,7 +82,7 @@ func kinds() [][]row {
 	return all
 }
 
-// alone is what a run gives for tables of so many units from what it gives for each kind of unit.
+// alone derives the outcome of a run on tables of so many units from its outcome for each kind of unit.
 type alone struct {
 	w      *world
 	units  int
@@ -299,7 +299,7 @@ func (a *alone) eachTable(target int, f func([]mix)) {
 	fill(0, 0)
 }
 
-// apart is how far the vectors of two distributions are from the first one, whatever the order of the coordinates.
+// apart describes the distance of the vectors of two distributions from the first one, whatever the order of the coordinates.
 func apart(p, q mix) string {
 	var at []string
 	for k, base := range p[0].at {
@@ -346,7 +346,7 @@ const (
 	capTwo   = "  cap: {groups: 2, rows: 2}"
 )
 
-// tinyReleases are what the tests release of a tiny table.
+// tinyReleases are the releases that the tests make of a tiny table.
 var tinyReleases = []string{
 	`mechanism: count, by: [g], guarantee: {epsilon: 1}`,
 	`mechanism: sum, params: {column: x}, by: [g], where: "g == 'a' || x > 0", guarantee: {epsilon: 1}`,

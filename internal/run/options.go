@@ -20,7 +20,7 @@ type Programs struct {
 	Plans      string            // the folder that remembers what plugins planned, "" for none
 }
 
-// Options are what a run needs besides its plan.
+// Options are the needs of a run besides its plan.
 type Options struct {
 	Observe     func(Event) // told what happens, one call at a time
 	Diagnostics bool        // gather the private facts of the run
@@ -39,7 +39,7 @@ type Event struct {
 	Message string `json:"message,omitempty"`
 }
 
-// progressSteps is how many times each draw reports its progress.
+// progressSteps is the number of times that each draw reports its progress.
 const progressSteps = 20
 
 // progress reports how much of a draw's scans is done. Every run reports each step once

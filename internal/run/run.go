@@ -136,7 +136,7 @@ func (r *Runner) drawAll(ctx context.Context, src *noise.Source) error {
 	return nil
 }
 
-// together is how many mechanisms are fed from one scan.
+// together is the number of mechanisms that are fed from one scan.
 const together = 8
 
 // draw draws one sample and makes all releases from it (P4). More releases than

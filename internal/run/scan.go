@@ -183,7 +183,7 @@ func (p *picker) ofUnits() *picker {
 	return &picker{index: itself{}, drawn: p.drawn, unitWeights: p.unitWeights}
 }
 
-// unitBlock is how many units are drawn at once.
+// unitBlock is the number of units that are drawn at once.
 const unitBlock = 1 << 16
 
 // rowsOfDrawn picks the rows of the units that were drawn.

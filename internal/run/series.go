@@ -13,7 +13,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Measurement is what one run of a series measured, as the ledger keeps it: noisy sums, and no sum without noise.
+// Measurement is the result of one run of a series, as the ledger keeps it: noisy sums, and no sum without noise.
 type Measurement struct {
 	// Slice is the keyed digest of the slice of the run. It stands in no record of the ledger and in no output.
 	Slice string `json:"slice"`

@@ -85,7 +85,7 @@ output: {dir: out}
 	return y
 }
 
-// life is what a unit has in each period, nil where it has no rows.
+// life holds the rows of a unit in each period, nil where it has none.
 type life [3][]row
 
 // within says in how many periods the unit is.
@@ -184,7 +184,7 @@ var others = []life{{{{0, 0}}, {{1, 1}}, {{0, 0}}}, {{{2, 1}}, {{0, 0}}, {{-1, 1
 
 func float(r *big.Rat) float64 { f, _ := r.Float64(); return f }
 
-// price is what a unit of some periods is charged, the least of what holds for it.
+// price returns the charge of a unit of some periods: the least of the prices that hold for it.
 func price(s *plan.PlannedSeries, in []int, atMost int) float64 {
 	switch {
 	case len(in) == 1:

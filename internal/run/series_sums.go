@@ -8,7 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 )
 
-// SliceSums are what one slice of a series holds, as one scan found it. All of it is private.
+// SliceSums are the sums of one slice of a series, as one scan found them. All of it is private.
 type SliceSums struct {
 	Whole   table.Fingerprint            // identifies the rows that were added up
 	Each    map[string]table.Fingerprint // identifies their columns, as OpenedTable.SliceContent does

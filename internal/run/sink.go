@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// sink is where one release's rows go: which of the prepared columns it reads, which rows
+// sink is the destination of one release's rows: which of the prepared columns it reads, which rows
 // count, and the writer that hands them to the mechanism.
 type sink struct {
 	wants []int // of the prepared columns; cellsAt stands for the column of cells, clustersAt for that of clusters

@@ -9,7 +9,7 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 )
 
-// rowSource is where the rows of draws come from: the table, a slice of it, or its units.
+// rowSource is the source of the rows of draws: the table, a slice of it, or its units.
 type rowSource interface {
 	Rows() int64
 	Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error

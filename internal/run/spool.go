@@ -179,7 +179,7 @@ func (s *spool) feed(cell int, w host.RowWriter) error {
 // close gives up the file.
 func (s *spool) close() { _ = s.disk.Close() } // it has no name: nothing is left of it
 
-// spoolRows is how many rows of a cell are handed over at once.
+// spoolRows is the number of rows of a cell that are handed over at once.
 const spoolRows = 1 << 16
 
 // writeRows hands rows to a mechanism, in blocks.

@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// cellRows are what a mechanism is given of one cell.
+// cellRows are the rows of one cell that a mechanism is given.
 type cellRows struct {
 	codes   []int32
 	numbers []float64 // NaN where one is missing

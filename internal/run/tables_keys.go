@@ -224,7 +224,7 @@ func (o *OpenedTable) throughMembers(ctx context.Context, t *OpenedTable, key jo
 	})
 }
 
-// someNumbers is how many numbers are read at once.
+// someNumbers is the count of numbers that are read at once.
 const someNumbers = 1 << 16
 
 // eachNumber visits the numbers of all rows.

@@ -7,8 +7,8 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 )
 
-// enoughBits is when two slices with equal columns hold the same rows: that two others agree by chance is then as unlikely
-// as one in a million.
+// enoughBits is the number of bits at which two slices with equal columns hold the same rows: that two others agree by
+// chance is then as unlikely as one in a million.
 const enoughBits = 20
 
 // telling estimates how many bits the values of a column tell about its rows: few yes/no answers are often those of

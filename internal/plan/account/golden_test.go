@@ -61,7 +61,7 @@ var (
 	reasons = regexp.MustCompile(`(no: |"reason": "|"why": "|warning: |\n {6}|^ {4}")[^\n]*`)
 )
 
-// form is what a golden file holds fast.
+// form returns the part of a text that a golden file holds fast.
 func form(s string) string {
 	s = reasons.ReplaceAllString(s, "$1…")
 	s = figures.ReplaceAllStringFunc(s, func(f string) string {

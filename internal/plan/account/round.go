@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// shownDigits is how many digits people are shown; --json has all of them.
+// shownDigits is the number of digits that people are shown; --json has all of them.
 const shownDigits = 6
 
 // up shows a number that is charged: never below the truth (P17).

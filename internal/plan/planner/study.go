@@ -48,7 +48,7 @@ func (u *subject) simulated(population int) {
 	}
 }
 
-// Axis is what a sweep varies. The zero value is invalid.
+// Axis names the quantity that a sweep varies. The zero value is invalid.
 type Axis string
 
 const (

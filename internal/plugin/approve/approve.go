@@ -25,7 +25,7 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// Approval says what to approve, and how.
+// Approval is an order to approve a plugin.
 type Approval struct {
 	Source    string // a file, a folder, or an artifact of a registry
 	Catalog   string // the file of the catalog

@@ -54,7 +54,7 @@ type Entry struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Checked is how a plugin was checked before it was approved.
+// Checked is the record of the check that came before an approval.
 type Checked struct {
 	Verdict string `json:"verdict"`
 	Suite   string `json:"suite"`

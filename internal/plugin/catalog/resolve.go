@@ -12,8 +12,8 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
-// releaseTimeout is how long a release of a catalog's plugin may take: what a job without
-// the key timeout has.
+// releaseTimeout is the time that a release of a catalog's plugin may take: that of a job without
+// the key timeout.
 const releaseTimeout = 10 * time.Minute
 
 // Resolve gives a job the plugins that its releases name as name@version. It adds them to

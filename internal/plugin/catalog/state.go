@@ -13,8 +13,8 @@ import (
 	"github.com/dprelease/dprelease/internal/data/file"
 )
 
-// seen is what this user remembers of a signed catalog: an old copy of it, and one without its key,
-// are told by that.
+// seen is this user's memory of a signed catalog. It exposes an old copy of the catalog, and one
+// without its key.
 type seen struct {
 	Catalog string `json:"catalog"` // its path, for people
 	Key     string `json:"key"`     // the public key that signed it

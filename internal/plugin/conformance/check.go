@@ -116,7 +116,7 @@ func ended(ctx context.Context, r *sdktest.Report) (*sdktest.Report, error) {
 	return r, nil
 }
 
-// apart is how much later the second process is asked: the clock has another second then.
+// apart is the time between the questions to the first and the second process: the clock has another second then.
 const apart = 1100 * time.Millisecond
 
 // elsewhere asks a second process, at another time and in another environment, what the

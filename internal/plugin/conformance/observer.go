@@ -25,7 +25,7 @@ func confinement(c host.Command) sandbox.Confinement {
 	return c.Confine
 }
 
-// memoryLimit is how much a process may hold while it is checked, in bytes. The largest
+// memoryLimit is the number of bytes that a process may hold while it is checked. The largest
 // table that it is given takes 64 KiB a column.
 const memoryLimit = 2 << 30
 
@@ -37,7 +37,7 @@ const (
 	releasing  = "Release"
 )
 
-// observer holds what a plugin's processes do against what a mechanism needs.
+// observer compares the acts of a plugin's processes with the needs of a mechanism.
 type observer struct {
 	mu     sync.Mutex
 	phase  string

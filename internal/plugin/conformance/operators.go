@@ -337,7 +337,7 @@ func (x *rehearsal) run(ctx context.Context, p *plan.Planned, rows []row) ([]sdk
 	return x.fed, nil
 }
 
-// compare holds what reached the mechanism, and what it asks of it, to one unit's change.
+// compare checks the rows that reached the mechanism, and its noise calls, against one unit's change.
 func (x *rehearsal) compare(ctx context.Context, rel *plan.PlannedRelease, a, b []sdktest.Table) *sdktest.Finding {
 	mine, theirs := x.only(rel, a, b), x.only(rel, b, a)
 	for _, cells := range []map[string]int64{mine, theirs} {

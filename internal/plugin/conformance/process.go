@@ -18,10 +18,10 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 
-// planLimit is how long a description or a plan may take. They read no row.
+// planLimit is the time that a description or a plan may take. They read no row.
 const planLimit = 5 * time.Second
 
-// releaseLimit is how long one release of a dozen rows may take.
+// releaseLimit is the time that one release of a dozen rows may take.
 const releaseLimit = 20 * time.Second
 
 // Planned is a request that a plugin accepted, and its plan.
@@ -220,7 +220,7 @@ func (t *transcript) String() string {
 	return t.text.String()
 }
 
-// residentSlack is how much the memory of a process with a garbage collector varies.
+// residentSlack is the amount by which the memory of a process with a garbage collector varies.
 const residentSlack = 12 << 20
 
 // Memory returns the resident memory of the process that it shares with no other.

@@ -18,7 +18,7 @@ import (
 // Suite is the version of the suite: specs/conformance-v1.md.
 const Suite = "conformance-v1"
 
-// Verdict is what a check answers: in check.json, on a page, and for a person.
+// Verdict is the answer of a check: in check.json, on a page, and for a person.
 type Verdict struct {
 	Verdict string `json:"verdict"`
 	Suite   string `json:"suite"`

@@ -21,7 +21,7 @@ type RowWriter interface {
 	Write(b sdk.Batch) error
 }
 
-// rowSink is where rows go. Close says that there are no more.
+// rowSink takes rows. Close says that there are no more.
 type rowSink interface {
 	RowWriter
 	io.Closer

@@ -67,7 +67,7 @@ func (v rowVector) batch(i int) sdk.Batch {
 	return b
 }
 
-// stream is what the host sends.
+// stream returns the bytes that the host sends.
 func (v rowVector) stream(t *testing.T) []byte {
 	var out closer
 	var columns []sdk.Column

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clearLimit is how long it may take to remove what a tree left behind. What is still there then
+// clearLimit is the time that removing the leavings of a tree may take. All that is still there then
 // stays in a folder that only this user can enter, until a later start removes more of it.
 const clearLimit = 5 * time.Second
 

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attempts are what a tree tries, by name. Each returns nil where it succeeds.
+// attempts returns the acts that a tree tries, by name. Each returns nil where it succeeds.
 func attempts(o outside) map[string]func() error {
 	call := func(nr uintptr, args ...uintptr) func() error {
 		return func() error {
@@ -100,7 +100,7 @@ func privileged() error {
 	return errors.New("none")
 }
 
-// outside is where the tree finds what it must not.
+// outside holds the places that the tree must not reach.
 type outside struct {
 	File, Granted, TCP, Socket, Abstract string
 	Pid                                  int
@@ -170,8 +170,8 @@ func surroundings(t *testing.T) outside {
 	return o
 }
 
-// always are what the tree of a static program may do in every confinement, and files what it may in
-// its own file system.
+// always lists the acts of a static program's tree that every confinement allows, and files those that one with
+// its own file system allows.
 var (
 	always = []string{"read what is granted", "run itself", "read a device"}
 	files  = append([]string{"write its folder", "write a temporary file"}, always...)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Mode says what happens where the kernel cannot confine a tree.
+// Mode is the rule for a kernel that cannot confine a tree.
 type Mode string
 
 const (
@@ -19,7 +19,7 @@ const (
 	Required Mode = "required"
 )
 
-// Confinement says what a tree may do and take. The zero value confines nothing.
+// Confinement limits the files and the memory of a tree. The zero value confines nothing.
 type Confinement struct {
 	Mode Mode
 	// Read are absolute paths of files and folders that the tree may read, beside what its
@@ -32,7 +32,7 @@ type Confinement struct {
 	Watch func(Seen)
 }
 
-// Level is what confines a tree.
+// Level lists the parts of the kernel that confine a tree.
 type Level struct {
 	// Namespaces: of the file system the tree sees only the programs and libraries that its
 	// executable needs, its own folder and what it was granted, and it can change none of

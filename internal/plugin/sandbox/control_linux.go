@@ -51,10 +51,10 @@ func (o *orders) fill(exe *Executable, cmd Command, env []string) {
 	}
 }
 
-// launchLimit is how long a launcher may take. It reads no file of anybody's.
+// launchLimit is the time that a launcher may take. It reads no file of anybody's.
 const launchLimit = 10 * time.Second
 
-// given is what a launcher answered.
+// given is the answer of a launcher, with the descriptors that came with it.
 type given struct {
 	level    Level
 	folder   *os.File // the tree's own folder; nil: its path leads there

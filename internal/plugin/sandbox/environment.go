@@ -3,7 +3,7 @@ package sandbox
 // markKey names the environment variable that marks the processes of a tree.
 const markKey = "DPRELEASE_PLUGIN_ID"
 
-// searchPath is where a tree finds programs.
+// searchPath lists the folders in which a tree finds programs.
 const searchPath = "/usr/local/bin:/usr/bin:/bin"
 
 // environment is all that a tree finds in its environment: a few fixed values, what the

@@ -21,7 +21,7 @@ const (
 	controlFD = 4
 )
 
-// orders is what the launcher is told.
+// orders is the message that tells the launcher its task.
 type orders struct {
 	Args       []string
 	Env        []string
@@ -37,7 +37,7 @@ type orders struct {
 	why string // this process alone: why there are no namespaces
 }
 
-// answer is what the launcher says before it becomes the tree's first process. Descriptors come
+// answer is the message that the launcher sends before it becomes the tree's first process. Descriptors come
 // with it in the order of the fields.
 type answer struct {
 	Level    Level

@@ -22,7 +22,7 @@ func (u *Unconfined) Error() string { return "cannot be confined: " + u.Why.Erro
 // Unwrap returns the error of what the kernel did not allow.
 func (u *Unconfined) Unwrap() error { return u.Why }
 
-// Command says how a tree is started.
+// Command describes the tree that is to be started.
 type Command struct {
 	Args []string // the first is the name that the process gets
 	Env  []string // beside the fixed values that every tree gets

@@ -43,14 +43,14 @@ var attributes = []uint32{
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 }
 
-// harmlessControls are what programs ask of descriptors that they hold. All else is a lock, a
+// harmlessControls are the requests that programs make of descriptors that they hold. All else is a lock, a
 // lease, a watch or a signal on a file that others have too.
 var harmlessControls = []uint32{
 	unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL, unix.F_GETPIPE_SZ, unix.F_GET_SEALS,
 	unix.F_DUPFD_QUERY,
 }
 
-// harmlessRequests are what programs ask of terminals, pipes and sockets that they hold. All else is
+// harmlessRequests are the requests that programs make of terminals, pipes and sockets that they hold. All else is
 // of a device, or changes what a file is said to be.
 var harmlessRequests = []uint32{
 	unix.TCGETS, unix.TCGETS2, unix.TIOCGWINSZ, unix.TIOCINQ, unix.TIOCOUTQ,

@@ -5,7 +5,7 @@ import "golang.org/x/sys/unix"
 // machine is the processor whose numbers of calls these are.
 const machine = unix.AUDIT_ARCH_X86_64
 
-// otherCalls is where the numbers of the x32 variant begin.
+// otherCalls is the first number of the calls of the x32 variant.
 const otherCalls = 0x40000000
 
 // The older calls, which a newer processor does without.

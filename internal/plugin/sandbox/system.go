@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// libraries are what a dynamically linked program reads beside itself. /etc/alternatives holds the links
+// libraries lists the files that a dynamically linked program reads beside itself. /etc/alternatives holds the links
 // by which Debian chooses a library of several, such as the BLAS that numpy needs.
 var libraries = []string{
 	"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/local/lib64",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/nsswitch.conf", "/etc/ssl/openssl.cnf",
 }
 
-// programs are what a script of an unknown interpreter may read: the libraries and all other programs.
+// programs lists the files that a script of an unknown interpreter may read: the libraries and all other programs.
 var programs = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// procStat is what /proc says of a process.
+// procStat is the record of a process in /proc.
 type procStat struct {
 	pid, ppid, session int
 	state              byte
@@ -62,7 +62,7 @@ func (p *Process) ended() bool {
 	}
 }
 
-// usualEnd is how long a killed process usually takes to end; its descendants are
+// usualEnd is the time that a killed process usually takes to end; its descendants are
 // looked for after that at the latest.
 const usualEnd = 10 * time.Millisecond
 

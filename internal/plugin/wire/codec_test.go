@@ -191,7 +191,7 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// decoded is what bytes say, where they are a message that can be read.
+// decoded returns the content of bytes that are a readable message.
 func decoded[A any, B any, M interface {
 	*B
 	proto.Message

@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Slots is how many slots the host makes: enough for both ends to work at once, and few
+// Slots is the number of slots that the host makes: enough for both ends to work at once, and few
 // enough for a processor's cache.
 const Slots = 4
 
@@ -23,7 +23,7 @@ const (
 
 var errColumns = errors.New("shared columns are not as announced")
 
-// Layout says where the rows of a release are in shared memory: in a few slots of one
+// Layout describes the rows of a release in shared memory: they lie in a few slots of one
 // size, one batch in each. specs/plugin-columns.md describes it.
 type Layout struct {
 	Slots, Rows int // the slots, and the most rows of one

@@ -24,7 +24,7 @@ const (
 	maxDepth = 100  // of parentheses, calls and operators inside each other
 )
 
-// Column is what a job declares about a column, as far as expressions need it.
+// Column is a job's declaration of a column, as far as expressions need it.
 type Column struct {
 	Name         string
 	Type         Type

@@ -8,7 +8,7 @@ import (
 
 func number(x float64) *float64 { return &x }
 
-// columns are what the tests' expressions are about.
+// columns are the columns in the tests' expressions.
 var columns = []Column{
 	{Name: "age", Type: Number, Lower: number(0), Upper: number(120)},
 	{Name: "size", Type: Number}, {Name: "miles", Type: Number}, {Name: "hours", Type: Number},

@@ -11,7 +11,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Op is what a [Node] does. The zero value is invalid.
+// Op is the operation of a [Node]. The zero value is invalid.
 type Op int
 
 // The operations. Where nothing else is said, a missing argument gives a missing result.

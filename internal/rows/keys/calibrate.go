@@ -8,7 +8,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Want says what a selection must do.
+// Want holds the demands on a selection.
 type Want struct {
 	Target    privacy.Point      // the guarantee that the selection must keep to,
 	Relations []privacy.Relation // under each of these

@@ -8,7 +8,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// population is how many units have each of three keys.
+// population holds the number of units that have each of three keys.
 type population [3]int64
 
 // law is the law of what a selection publishes of a population: for each key nothing, or its noisy number.

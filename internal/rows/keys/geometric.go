@@ -25,7 +25,7 @@ type Geometric struct {
 // one is the probability 1.
 const one = 1 << 63
 
-// maxSteps is how many units a key may need to be kept for certain.
+// maxSteps is the most units that a key may need to be kept for certain.
 const maxSteps = 1 << 20
 
 // NewGeometric prepares the rule for units with up to the given number of keys, with a guarantee of (epsilon, delta) for each key.

@@ -41,7 +41,7 @@ func byRank(a, b Key) int {
 // ErrNoise says that the host could not draw. It says nothing of the data.
 var ErrNoise = errors.New("keys: noise could not be drawn")
 
-// block is how many keys are decided on at once.
+// block is the number of keys that are decided on at once.
 const block = 1 << 12
 
 // Select lets a rule decide on every key. Where it keeps more than atMost, those with the largest noisy numbers stay, or a

@@ -42,7 +42,7 @@ type cappedRow struct {
 	unit, cell    int32
 }
 
-// cappedRows is how many rows wait at once. Their pairs fit in a core's cache.
+// cappedRows is the number of rows that wait at once. Their pairs fit in a core's cache.
 const cappedRows = 256
 
 func (l *capLane) bytes() int64 {

@@ -20,7 +20,7 @@ const (
 	FoldMode  = "mode"  // the most frequent category, of several the first in the domain
 )
 
-// Fold says how the rows of a unit become one value of a column.
+// Fold is a rule that makes one value of a column out of the rows of a unit.
 type Fold struct {
 	Column string
 	By     string
@@ -56,7 +56,7 @@ func (f *Fold) check() error {
 	return nil
 }
 
-// FoldSpec says what a Folder does.
+// FoldSpec holds the options of a Folder.
 type FoldSpec struct {
 	Null    NullUnits
 	Columns []Fold

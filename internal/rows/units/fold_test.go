@@ -70,7 +70,7 @@ func people(r *rand.Rand, rows, units, views int, nulls bool) []person {
 	return all
 }
 
-// keyShape is how keys stand in the unit column.
+// keyShape is the type of the keys in the unit column.
 type keyShape int
 
 const (
@@ -143,7 +143,7 @@ func columnsOf(rows []person, shape keyShape, folds []Fold, views int) (unit tab
 	return unit, columns, masks
 }
 
-// folded is what a Scan delivers: for each unit and column a number, a code, or nothing.
+// folded returns the output of a Scan: for each unit and column a number, a code, or nothing.
 func folded(t testing.TB, u *FoldedUnits, view int, folds []Fold) (all []map[string]string) {
 	t.Helper()
 	names := make([]string, len(folds))

@@ -57,7 +57,7 @@ func (f *Folded) Gather(column string, units []int32, empty float64, g *Gathered
 	return table.Values{Kind: table.String, Codes: g.codes[:n], Dict: fold.Domain, DictID: u.dicts[at], Valid: g.valid[:(n+7)/8]}, nil
 }
 
-// gatherRows is how many rows a goroutine gathers at once.
+// gatherRows is the number of rows that a goroutine gathers at once.
 const gatherRows = 1 << 13
 
 // Gathered is the memory of one reader of a folded column.

@@ -11,7 +11,7 @@ func asBytes[T uint32 | int32 | uint64](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
 
-// spillBuffer is how much is read at once.
+// spillBuffer is the number of bytes that are read at once.
 const spillBuffer = 1 << 16
 
 // partition is a sequence of records in a file. It is written, ended, and then read.

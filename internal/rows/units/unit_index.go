@@ -8,7 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 )
 
-// IndexSpec says how units are numbered.
+// IndexSpec holds the options for numbering units.
 type IndexSpec struct {
 	Null   NullUnits
 	Memory int64  // the most bytes that the index may take; 0 means table.DefaultMemory

@@ -39,7 +39,7 @@ type Budget struct {
 	Made    string          // says that the ledger is new, "" where it is not
 }
 
-// defaultWait is how long a run waits for another one of the same job.
+// defaultWait is the time that a run waits for another one of the same job.
 const defaultWait = 10 * time.Minute
 
 // Released returns the outcome of an earlier run of the same job on the same data,

@@ -147,7 +147,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-// spent is what the ledger of the scene says was spent in all.
+// spent returns the sum that was spent according to the ledger of the scene.
 func (s *scene) spent() *big.Rat {
 	s.Helper()
 	at, err := ledger.ParseAddress("sqlite:"+filepath.Join(s.dir, "l.db"), "")

@@ -112,7 +112,7 @@ func (s *Series) InOrder(catchUp bool) error {
 // # Contract
 //
 // Each step is debited before its first random bit and sealed before the next one begins. A slice that a step reads
-// again holds what it held when it was measured, unless the job accepts revisions: what was compared is what was added
+// again is as it was when it was measured, unless the job accepts revisions: what was compared is what was added
 // up. What is wrong with a row is told only after the series was debited. Proof: ../series.proof.md. // P31, P33
 func (s *Series) Measure(ctx context.Context, set *run.Mechanisms, t *run.OpenedTable) error {
 	missing := s.Missing()

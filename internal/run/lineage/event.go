@@ -46,7 +46,7 @@ type entity struct {
 
 type dataset = entity
 
-// base is what every facet holds.
+// base holds the fields of every facet.
 type base struct {
 	Producer  string `json:"_producer"`
 	SchemaURL string `json:"_schemaURL"`
@@ -74,7 +74,7 @@ type mechanism struct {
 	Rho     string `json:"rho,omitempty"`
 }
 
-// story is what the events of one run have in common.
+// story holds the facts that the events of one run share.
 type story struct {
 	job     *job.Job
 	version string // of the program

@@ -24,7 +24,7 @@ const (
 	disabledVariable = "OPENLINEAGE_DISABLED"
 )
 
-// patience is how long one event may take to be sent, and attempts how often it is tried.
+// patience is the time that sending one event may take, and attempts the number of tries.
 const (
 	patience = 5 * time.Second
 	attempts = 3

@@ -20,7 +20,7 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// Look is what somebody sees who may see the table: private facts, without any noise.
+// Look is the view of somebody who may see the table: private facts, without any noise.
 // It must go to a terminal or to a private file, and never into a release (P19).
 type Look struct {
 	Warning  string       `json:"confidential"`
@@ -68,7 +68,7 @@ type LookDraw struct {
 	Strata  []string `json:"strata,omitempty"`
 }
 
-// LookGroups says how many groups of a release the table holds.
+// LookGroups counts the groups of a release that the table holds.
 type LookGroups struct {
 	Release  string   `json:"release"`
 	By       []string `json:"by"`
@@ -83,7 +83,7 @@ type LookedFailure struct {
 	Why  string `json:"why"`
 }
 
-// maxForeign is how many values outside a domain a look names, and how many units.
+// maxForeign is the most values outside a domain that a look names, and the most units.
 const maxForeign = 20
 
 // Take looks at the tables of a job before anything is spent. The ledger has its record before the first row is read. The

@@ -220,7 +220,7 @@ func (f *Folder) Discard() {
 	}
 }
 
-// Disk is what publishing does to the file system, step by step, so that a test
+// Disk is the file system as publishing uses it, step by step, so that a test
 // can make each step fail. Files are written side by side.
 type Disk interface {
 	Write(path string, mode fs.FileMode, data []byte) error // durable, or an error

@@ -23,7 +23,7 @@ import (
 // written last, when all other objects are there: a release is where its report.json is. Objects are made whole and
 // never written over. What a run that was cut off has put there are parts of what its ledger holds; the next run puts the rest.
 
-// patience is how long a store may take over one step.
+// patience is the time that a store may take over one step.
 const patience = 5 * time.Minute
 
 // shelf is a place in object storage.

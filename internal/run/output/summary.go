@@ -17,10 +17,10 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// shownRows is how many rows of a release a summary prints.
+// shownRows is the number of rows of a release that a summary prints.
 const shownRows = 12
 
-// Summary is what a person is told of a run.
+// Summary is the account of a run for a person.
 type Summary struct {
 	Already bool   // the releases were there
 	Unmade  string // says which formats of them were not made
@@ -31,7 +31,7 @@ type Summary struct {
 	Results map[string]sdk.Result
 }
 
-// shownReleases is how many releases the short summary names, those of no use first.
+// shownReleases is the number of releases that the short summary names, those of no use first.
 const shownReleases = 5
 
 // WriteText prints what a person wants to know after a run, in some ten lines.

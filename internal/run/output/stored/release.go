@@ -17,7 +17,7 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// Run is what an output folder holds. A release that is in no format the caller can read has no values.
+// Run is the content of an output folder. A release that is in no format the caller can read has no values.
 type Run struct {
 	Report report.Report
 	Values map[string]report.Table

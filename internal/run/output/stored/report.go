@@ -16,7 +16,7 @@ import (
 	"github.com/dprelease/dprelease/specs"
 )
 
-// Error is what is wrong with a folder: a code of docs/exit-codes.md and a sentence.
+// Error is a fault of a folder: a code of docs/exit-codes.md and a sentence.
 type Error struct{ Code, Message string }
 
 // Error is the code and the sentence.
