@@ -14,9 +14,10 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/dprelease/dprelease/ledger/postgres"
 )
 
 // dialect is all in which the two databases differ.
@@ -61,7 +62,7 @@ var sqliteDialect = dialect{
 }
 
 var postgresDialect = dialect{
-	driver:     "pgx",
+	driver:     postgres.Name,
 	beginWrite: "BEGIN ISOLATION LEVEL READ COMMITTED",
 	beginRead:  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 	forUpdate:  " FOR UPDATE",

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/ledger/postgres"
 )
 
 // behind opens a ledger's database behind its back, for f alone: a test that moves
 // the file must not find it open.
 func (w *world) behind(t *testing.T, f func(*sql.DB) error) {
 	t.Helper()
-	driver, at := "pgx", w.ledger
+	driver, at := postgres.Name, w.ledger
 	if path, ok := strings.CutPrefix(w.ledger, "sqlite:"); ok {
 		driver, at = "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"
 	}

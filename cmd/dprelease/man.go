@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 )
 
@@ -36,12 +35,57 @@ func (e *environment) man() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			day := time.Unix(0, 0).UTC() // the same text on any day
-			return doc.GenManTree(root, &doc.GenManHeader{Title: "DPRELEASE", Section: "1", Source: "dprelease", Date: &day}, args[0])
+			for _, c := range available(root) {
+				name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+				if err := os.WriteFile(filepath.Join(args[0], name+".1"), []byte(manualPage(c, name)), 0o644); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&markdown, "markdown", false, "write one page in Markdown to this file")
 	return c
+}
+
+// manualPage writes the page of a command as troff reads it.
+func manualPage(c *cobra.Command, name string) string {
+	var b strings.Builder
+	section := func(title, text string) {
+		if text = strings.Trim(text, "\n"); text == "" {
+			return
+		}
+		text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+		fmt.Fprintf(&b, ".SH %s\n", title)
+		for line := range strings.SplitSeq(text, "\n") {
+			switch {
+			case line == "":
+				line = ".PP"
+			case strings.HasPrefix(line, " "):
+				line = ".br\n" + line // a line of its own
+			case strings.HasPrefix(line, "."), strings.HasPrefix(line, "'"):
+				line = `\&` + line // no request
+			}
+			b.WriteString(line + "\n")
+		}
+	}
+	fmt.Fprintf(&b, ".TH %q 1 \"\" dprelease\n", strings.ToUpper(name))
+	section("NAME", name+" - "+c.Short)
+	section("SYNOPSIS", c.UseLine())
+	section("DESCRIPTION", c.Long)
+	section("OPTIONS", c.LocalFlags().FlagUsages())
+	section("EXAMPLES", c.Example)
+	var see []string
+	if c.HasParent() {
+		see = append(see, strings.ReplaceAll(c.Parent().CommandPath(), " ", "-")+"(1)")
+	}
+	for _, sub := range available(c)[1:] {
+		if sub.Parent() == c {
+			see = append(see, strings.ReplaceAll(sub.CommandPath(), " ", "-")+"(1)")
+		}
+	}
+	section("SEE ALSO", strings.Join(see, ", "))
+	return b.String()
 }
 
 // commandPage writes all commands as one page: what each is for, how to call it, and

@@ -4,9 +4,9 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dprelease/dprelease/internal/data/table"
@@ -48,23 +48,23 @@ func (t *trees) notice(_ *pgconn.PgConn, n *pgconn.Notice) {
 // sees its arguments and nothing else: it reads no table and runs no text as SQL. Functions of operators, casts and
 // aggregates count as well, in views, too: the server parses the query, puts views in their place, and says what it calls.
 // The server does not run the query, and evaluates nothing of it.
-func pure(ctx context.Context, tx pgx.Tx, query string, seen *trees) error {
+func pure(ctx context.Context, tx *session, query string, seen *trees) error {
 	refuse := func(why string) error {
 		return &table.Error{Code: table.CodeUnsupported, Detail: "the query " + why + ": it may only call immutable functions that are built into PostgreSQL, which see one row and no table"}
 	}
 	for _, set := range []string{"client_min_messages = log", "debug_pretty_print = off", "debug_print_rewritten = on"} {
-		if _, err := tx.Exec(ctx, "set local "+set); err != nil {
+		if err := tx.exec(ctx, "set local "+set); err != nil {
 			return refused(ctx, err)
 		}
 	}
 	seen.on, seen.text = true, nil
-	_, err := tx.Conn().Prepare(ctx, "", query)
+	_, err := tx.Prepare(ctx, "", query, nil)
 	seen.on = false
 	if err != nil {
 		return refused(ctx, err)
 	}
 	for _, set := range []string{"debug_print_rewritten = off", "client_min_messages = warning"} {
-		if _, err := tx.Exec(ctx, "set local "+set); err != nil {
+		if err := tx.exec(ctx, "set local "+set); err != nil {
 			return refused(ctx, err)
 		}
 	}
@@ -92,16 +92,15 @@ func pure(ctx context.Context, tx pgx.Tx, query string, seen *trees) error {
 		select coalesce(p.proname::text, ''), p.oid is not null and p.oid < $4 and p.pronamespace = 'pg_catalog'::regnamespace
 		from called c left join pg_catalog.pg_proc p on p.oid = c.oid
 		where p.oid is null or p.oid >= $4 or p.pronamespace <> 'pg_catalog'::regnamespace or p.provolatile <> 'i' order by 1 limit 1`
-	var name string
-	var builtin bool
-	err = tx.QueryRow(ctx, statement, oids(treeFunctions, tree), oids(treeOperators, tree), casts, uint32(firstUserOID)).Scan(&name, &builtin)
+	array := func(oids []string) string { return "{" + strings.Join(oids, ",") + "}" } // of digits alone
+	row, err := tx.row(ctx, statement, array(oids(treeFunctions, tree)), array(oids(treeOperators, tree)), array(casts), strconv.Itoa(firstUserOID))
 	switch {
-	case err == pgx.ErrNoRows:
+	case err == errNoRow:
 		return nil
 	case err != nil:
 		return refused(ctx, err)
-	case builtin:
-		return refuse("calls " + name + ", which is not immutable")
+	case row[1] == "t": // built in
+		return refuse("calls " + row[0] + ", which is not immutable")
 	}
 	return refuse("calls a function that somebody wrote")
 }

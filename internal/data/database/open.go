@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dprelease/dprelease/internal/data/table"
@@ -32,30 +31,27 @@ func Describe(ctx context.Context, s Source, columns []string) (*table.Table, er
 
 // within judges the source in a transaction and hands its reader on.
 func within(ctx context.Context, s Source, read func(*reader) (*table.Table, error)) (*table.Table, error) {
-	c, err := pgx.ParseConfig(s.Address)
+	c, err := pgconn.ParseConfig(s.Address)
 	if err != nil {
 		return nil, &table.Error{Code: table.CodeUsage, Detail: "the address of the database, or a setting of PostgreSQL in the environment, cannot be read"}
 	}
-	c.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
 	var seen trees
 	c.OnNotice = seen.notice // others are dropped: they may quote a row
 	for key, value := range map[string]string{"application_name": "dprelease", "TimeZone": "UTC", "client_encoding": "UTF8",
 		"DateStyle": "ISO", "IntervalStyle": "postgres", "extra_float_digits": "1"} {
 		c.RuntimeParams[key] = value
 	}
-	conn, err := pgx.ConnectConfig(ctx, c)
+	conn, err := pgconn.ConnectConfig(ctx, c)
 	if err != nil {
 		return nil, refused(ctx, err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return nil, refused(ctx, err)
-	}
-	defer tx.Rollback(context.WithoutCancel(ctx))
+	defer conn.Close(context.WithoutCancel(ctx)) // which ends the transaction
+	tx := &session{conn}
 	// A policy that hides rows is a condition on values. With this setting the server refuses to apply one.
-	if _, err := tx.Exec(ctx, "set local row_security = off"); err != nil {
-		return nil, refused(ctx, err)
+	for _, statement := range []string{"begin isolation level repeatable read read only", "set local row_security = off"} {
+		if err := tx.exec(ctx, statement); err != nil {
+			return nil, refused(ctx, err)
+		}
 	}
 	from := "(" + s.Query + "\n) as source"
 	if s.Query != "" {
@@ -78,36 +74,72 @@ func within(ctx context.Context, s Source, read func(*reader) (*table.Table, err
 	return read(r)
 }
 
+// session is a connection in a transaction. Values are texts.
+type session struct{ *pgconn.PgConn }
+
+func (s *session) exec(ctx context.Context, statement string) error {
+	_, err := s.Exec(ctx, statement).ReadAll()
+	return err
+}
+
+var errNoRow = errors.New("no row")
+
+// row returns the first row of a query, and errNoRow if there is none.
+func (s *session) row(ctx context.Context, query string, args ...string) (row []string, err error) {
+	var values [][]byte
+	for _, a := range args {
+		values = append(values, []byte(a))
+	}
+	result := s.ExecParams(ctx, query, values, nil, nil, nil).Read()
+	switch {
+	case result.Err != nil:
+		return nil, result.Err
+	case len(result.Rows) == 0:
+		return nil, errNoRow
+	}
+	for _, b := range result.Rows[0] {
+		row = append(row, string(b))
+	}
+	return row, nil
+}
+
+// quoted returns a name with dots between its parts as an identifier of SQL.
+func quoted(parts ...string) string {
+	for i, p := range parts {
+		parts[i] = `"` + strings.ReplaceAll(strings.ReplaceAll(p, "\x00", ""), `"`, `""`) + `"`
+	}
+	return strings.Join(parts, ".")
+}
+
 // relation returns the quoted name of a table. A view is no table: its number of rows may depend on a condition.
-func relation(ctx context.Context, tx pgx.Tx, name string) (string, error) {
-	quoted := pgx.Identifier(strings.Split(name, ".")).Sanitize()
-	var kind string
-	if err := tx.QueryRow(ctx, "select relkind::text from pg_class where oid = $1::text::regclass", quoted).Scan(&kind); err != nil {
+func relation(ctx context.Context, tx *session, name string) (string, error) {
+	from := quoted(strings.Split(name, ".")...)
+	row, err := tx.row(ctx, "select relkind::text from pg_class where oid = $1::text::regclass", from)
+	if err != nil {
 		return "", refused(ctx, err)
 	}
-	if kind != "r" && kind != "p" {
+	if kind := row[0]; kind != "r" && kind != "p" {
 		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name, Detail: "is a view, a materialized view or a foreign table, which may hide a condition: write query: select * from it, and relation: add-remove"}
 	}
-	return quoted, readable(ctx, tx, name, quoted)
+	return from, readable(ctx, tx, name, from)
 }
 
 // readable refuses a table of which a column is denied, and says which: the server names the table alone.
-func readable(ctx context.Context, tx pgx.Tx, name, quoted string) error {
-	var all, denied int
-	var names string
-	if err := tx.QueryRow(ctx, `select count(*), count(*) filter (where not has_column_privilege(attrelid, attnum, 'SELECT')),
+func readable(ctx context.Context, tx *session, name, quoted string) error {
+	row, err := tx.row(ctx, `select count(*), count(*) filter (where not has_column_privilege(attrelid, attnum, 'SELECT')),
 		coalesce(string_agg(attname::text, ', ' order by attnum) filter (where not has_column_privilege(attrelid, attnum, 'SELECT')), '')
-		from pg_attribute where attrelid = $1::text::regclass and attnum > 0 and not attisdropped`, quoted).Scan(&all, &denied, &names); err != nil {
+		from pg_attribute where attrelid = $1::text::regclass and attnum > 0 and not attisdropped`, quoted)
+	if err != nil {
 		return refused(ctx, err)
 	}
-	switch {
-	case denied == 0:
+	switch all, denied := row[0], row[1]; {
+	case denied == "0":
 		return nil
 	case denied == all:
 		return &table.Error{Code: table.CodeUnreadable, File: "table " + name, Detail: "the user of the database may read none of its columns: grant select on the table"}
 	}
 	return &table.Error{Code: table.CodeUnreadable, File: "table " + name,
-		Detail: "the user of the database may not read the columns " + names + ": grant select on them, or name the others in source.query"}
+		Detail: "the user of the database may not read the columns " + row[2] + ": grant select on them, or name the others in source.query"}
 }
 
 // refused returns an error for a failure before the first row. It drops the server's text and keeps the class of the

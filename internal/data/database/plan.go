@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/dprelease/dprelease/internal/data/table"
 )
 
@@ -27,13 +25,13 @@ var rowwise = map[string]bool{
 
 // judge refuses a query if a row of the result may depend on several rows of a table: a unit could change the rows of
 // others, which no charge covers. The server plans the query and does not run it.
-func judge(ctx context.Context, tx pgx.Tx, query string) error {
-	var text []byte
-	if err := tx.QueryRow(ctx, "explain (verbose, format json) "+query).Scan(&text); err != nil {
+func judge(ctx context.Context, tx *session, query string) error {
+	row, err := tx.row(ctx, "explain (verbose, format json) "+query)
+	if err != nil {
 		return refused(ctx, err)
 	}
 	var plans []struct{ Plan *node }
-	if json.Unmarshal(text, &plans) != nil || len(plans) != 1 || plans[0].Plan == nil {
+	if json.Unmarshal([]byte(row[0]), &plans) != nil || len(plans) != 1 || plans[0].Plan == nil {
 		return &table.Error{Code: table.CodeUnsupported, Detail: "the server does not say how it carries the query out"}
 	}
 	if why := plans[0].Plan.wrong(map[string]bool{}); why != "" {

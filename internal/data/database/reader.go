@@ -9,31 +9,43 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dprelease/dprelease/internal/data/table"
 )
 
 // reader reads the columns of from, which is SQL.
 type reader struct {
-	tx      pgx.Tx
+	tx      *session
 	name    string // in messages
 	from    string
 	columns []table.Column
 	types   []columnType
 }
 
+// The formats of values in the protocol.
+const (
+	textFormat   = 0
+	binaryFormat = 1
+)
+
+// The numbers of the server's types.
+const (
+	oidBool, oidInt8, oidName, oidInt2, oidInt4, oidText = 16, 20, 19, 21, 23, 25
+	oidFloat4, oidFloat8, oidBPChar, oidVarchar          = 700, 701, 1042, 1043
+	oidDate, oidTime, oidTimestamp, oidTimestamptz       = 1082, 1083, 1114, 1184
+	oidNumeric, oidUUID                                  = 1700, 2950
+)
+
 // columnType is the form in which the server sends the values of a column.
 type columnType struct {
 	cast   string // a cast for the server, or ""
-	format int16  // of pgx: text or binary
+	format int16  // text or binary
 	value  func(s *table.Spool, col int, b []byte) error
 }
 
 var (
-	asText = columnType{cast: "::text", format: pgx.BinaryFormatCode, value: func(s *table.Spool, col int, b []byte) error {
+	asText = columnType{cast: "::text", format: binaryFormat, value: func(s *table.Spool, col int, b []byte) error {
 		s.Text(col, b)
 		return nil
 	}}
@@ -43,7 +55,7 @@ var (
 // whole reads a whole number of width bytes and adds shift, which moves the epoch from 2000 to 1970. The numbers in missing
 // mean infinity and become nulls.
 func whole(width int, shift int64, missing ...int64) columnType {
-	return columnType{format: pgx.BinaryFormatCode, value: func(s *table.Spool, col int, b []byte) error {
+	return columnType{format: binaryFormat, value: func(s *table.Spool, col int, b []byte) error {
 		var v int64
 		switch {
 		case len(b) != width:
@@ -78,30 +90,30 @@ var kinds = map[uint32]struct {
 	kind table.Kind
 	columnType
 }{
-	pgtype.BoolOID: {table.Bool, whole(1, 0)},
-	pgtype.Int2OID: {table.Int, whole(2, 0)}, pgtype.Int4OID: {table.Int, whole(4, 0)}, pgtype.Int8OID: {table.Int, whole(8, 0)},
-	pgtype.Float4OID: {table.Float, columnType{format: pgx.BinaryFormatCode, value: func(s *table.Spool, col int, b []byte) error {
+	oidBool: {table.Bool, whole(1, 0)},
+	oidInt2: {table.Int, whole(2, 0)}, oidInt4: {table.Int, whole(4, 0)}, oidInt8: {table.Int, whole(8, 0)},
+	oidFloat4: {table.Float, columnType{format: binaryFormat, value: func(s *table.Spool, col int, b []byte) error {
 		if len(b) != 4 {
 			return errValue
 		}
 		s.Float(col, float64(math.Float32frombits(binary.BigEndian.Uint32(b))))
 		return nil
 	}}},
-	pgtype.Float8OID: {table.Float, columnType{format: pgx.BinaryFormatCode, value: func(s *table.Spool, col int, b []byte) error {
+	oidFloat8: {table.Float, columnType{format: binaryFormat, value: func(s *table.Spool, col int, b []byte) error {
 		if len(b) != 8 {
 			return errValue
 		}
 		s.Float(col, math.Float64frombits(binary.BigEndian.Uint64(b)))
 		return nil
 	}}},
-	pgtype.TextOID: {table.String, asText}, pgtype.VarcharOID: {table.String, asText}, pgtype.BPCharOID: {table.String, asText},
-	pgtype.NameOID: {table.String, asText}, pgtype.UUIDOID: {table.String, asText},
-	pgtype.DateOID: {table.Date, whole(4, daysTo2000, math.MaxInt32, math.MinInt32)}, pgtype.TimeOID: {table.Time, whole(8, 0)},
-	pgtype.TimestampOID: {table.Timestamp, instants}, pgtype.TimestamptzOID: {table.Timestamp, instants},
+	oidText: {table.String, asText}, oidVarchar: {table.String, asText}, oidBPChar: {table.String, asText},
+	oidName: {table.String, asText}, oidUUID: {table.String, asText},
+	oidDate: {table.Date, whole(4, daysTo2000, math.MaxInt32, math.MinInt32)}, oidTime: {table.Time, whole(8, 0)},
+	oidTimestamp: {table.Timestamp, instants}, oidTimestamptz: {table.Timestamp, instants},
 }
 
 // decimals reads a numeric with a scale and up to 18 digits: its text without the point is a whole number. NaN is missing.
-var decimals = columnType{format: pgx.TextFormatCode, value: func(s *table.Spool, col int, b []byte) error {
+var decimals = columnType{format: textFormat, value: func(s *table.Spool, col int, b []byte) error {
 	v, err := strconv.ParseInt(string(bytes.Replace(b, []byte("."), nil, 1)), 10, 64)
 	switch {
 	case err == nil:
@@ -115,7 +127,7 @@ var decimals = columnType{format: pgx.TextFormatCode, value: func(s *table.Spool
 }}
 
 // nearest reads any other numeric as the nearest float64. A number that is too large for that is infinite.
-var nearest = columnType{format: pgx.TextFormatCode, value: func(s *table.Spool, col int, b []byte) error {
+var nearest = columnType{format: textFormat, value: func(s *table.Spool, col int, b []byte) error {
 	v, _ := strconv.ParseFloat(string(b), 64)
 	s.Float(col, v)
 	return nil
@@ -123,7 +135,7 @@ var nearest = columnType{format: pgx.TextFormatCode, value: func(s *table.Spool,
 
 // describe asks for the columns.
 func (r *reader) describe(ctx context.Context) error {
-	d, err := r.tx.Conn().Prepare(ctx, "", "select * from "+r.from)
+	d, err := r.tx.Prepare(ctx, "", "select * from "+r.from, nil)
 	if err != nil {
 		return refused(ctx, err)
 	}
@@ -151,7 +163,7 @@ func (r *reader) column(ctx context.Context, f *pgconn.FieldDescription) (table.
 		c.Kind = k.kind
 		return c, k.columnType, nil
 	}
-	if f.DataTypeOID == pgtype.NumericOID {
+	if f.DataTypeOID == oidNumeric {
 		precision, scale := (f.TypeModifier-4)>>16, (f.TypeModifier-4)&0x7ff
 		if f.TypeModifier >= 4 && precision <= 18 && scale <= precision {
 			c.Kind, c.Scale = table.Decimal, int(scale)
@@ -160,15 +172,15 @@ func (r *reader) column(ctx context.Context, f *pgconn.FieldDescription) (table.
 		c.Kind = table.Float
 		return c, nearest, nil
 	}
-	var name, typ string
-	if err := r.tx.QueryRow(ctx, "select typtype::text, typname::text from pg_type where oid = $1", f.DataTypeOID).Scan(&typ, &name); err != nil {
+	row, err := r.tx.row(ctx, "select typtype::text, typname::text from pg_type where oid = $1", strconv.FormatUint(uint64(f.DataTypeOID), 10))
+	if err != nil {
 		return c, columnType{}, refused(ctx, err)
 	}
-	if typ == "e" {
+	if row[0] == "e" {
 		c.Kind = table.String
 		return c, asText, nil
 	}
-	return table.Unusable(f.Name, "of the type "+name+", which is not read; cast it in a query"), columnType{}, nil
+	return table.Unusable(f.Name, "of the type "+row[1]+", which is not read; cast it in a query"), columnType{}, nil
 }
 
 // read reads the rows.
@@ -187,10 +199,10 @@ func (r *reader) empty(ctx context.Context, columns []string) (*table.Table, err
 func (r *reader) table(ctx context.Context, which []int, filled bool, memory int64) (*table.Table, error) {
 	var take, others []table.Column
 	var list []string
-	var formats pgx.QueryResultFormats
+	var formats []int16
 	for _, i := range which {
 		take = append(take, r.columns[i])
-		list = append(list, pgx.Identifier{r.columns[i].Name}.Sanitize()+r.types[i].cast)
+		list = append(list, quoted(r.columns[i].Name)+r.types[i].cast)
 		formats = append(formats, r.types[i].format)
 	}
 	for _, c := range r.columns {
@@ -215,14 +227,11 @@ func (r *reader) table(ctx context.Context, which []int, filled bool, memory int
 }
 
 // rows writes all rows to the spool.
-func (r *reader) rows(ctx context.Context, s *table.Spool, which []int, query string, formats pgx.QueryResultFormats) error {
-	rows, err := r.tx.Query(ctx, query, formats)
-	if err != nil {
-		return broken(ctx)
-	}
+func (r *reader) rows(ctx context.Context, s *table.Spool, which []int, query string, formats []int16) error {
+	rows := r.tx.ExecParams(ctx, query, nil, nil, nil, formats)
 	defer rows.Close()
-	for rows.Next() {
-		for i, b := range rows.RawValues() {
+	for rows.NextRow() {
+		for i, b := range rows.Values() {
 			if b == nil {
 				s.Null(i)
 			} else if err := r.types[which[i]].value(s, i, b); err != nil {
@@ -233,7 +242,7 @@ func (r *reader) rows(ctx context.Context, s *table.Spool, which []int, query st
 			return broken(ctx)
 		}
 	}
-	if rows.Err() != nil {
+	if _, err := rows.Close(); err != nil {
 		return broken(ctx)
 	}
 	return nil

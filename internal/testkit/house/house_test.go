@@ -66,7 +66,7 @@ var only = []struct {
 	{"github.com/hashicorp/go-plugin", []string{"internal/plugin/host"}},
 	{"github.com/apache/arrow", []string{"internal/data/table", "internal/plugin/host"}},
 	{"github.com/spf13/cobra", []string{"cmd/dprelease"}},
-	{"github.com/jackc/pgx", []string{"internal/data/database", "ledger", "internal/testkit/postgrestest"}},
+	{"github.com/jackc/pgx", []string{"internal/data/database", "ledger", "ledger/postgres"}},
 	{"cel.dev/cel-go", []string{"internal/rows/formula"}},
 	{"google.golang.org/grpc", []string{"internal/plugin/host", "internal/plugin/wire", "internal/plugin/conformance", "plugins/sdk/serve"}},
 }

@@ -11,9 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
+	"github.com/dprelease/dprelease/ledger/postgres"
 )
 
 // nobody is the user as whom the server runs where the tests run as root.
@@ -116,7 +115,7 @@ func (s *Server) Run() error {
 		return err
 	}
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(50 * time.Millisecond) {
-		if db, err := sql.Open("pgx", s.URL("public")); err == nil {
+		if db, err := sql.Open(postgres.Name, s.URL("public")); err == nil {
 			err = db.Ping()
 			db.Close()
 			if err == nil {
@@ -158,7 +157,7 @@ func (s *Server) Log() ([]byte, error) { return os.ReadFile(filepath.Join(s.dir,
 
 // Exec carries out statements.
 func (s *Server) Exec(statements ...string) error {
-	db, err := sql.Open("pgx", s.URL("public"))
+	db, err := sql.Open(postgres.Name, s.URL("public"))
 	if err != nil {
 		return err
 	}
