@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
-
 	"github.com/dprelease/dprelease/internal/data/whole"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan/planner"
@@ -111,14 +108,22 @@ func (e *environment) progress() (func(done, total int), func()) {
 	if e.json || e.quiet || !isTerminal(e.errw) {
 		return nil, func() {}
 	}
-	p := mpb.New(mpb.WithOutput(e.errw), mpb.WithWidth(40))
-	bar := p.New(0, mpb.BarStyle(), mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name("planning ")), mpb.AppendDecorators(decor.Percentage()))
+	var b screen
+	var rows, of int64
+	b.show(e.errw, func() []string {
+		if of == 0 || rows >= of {
+			return nil
+		}
+		return []string{fmt.Sprintf("planning %s %d %%", bar(rows, of), 100*rows/of)}
+	})
 	return func(done, total int) {
-			bar.SetTotal(int64(total), false)
-			bar.SetCurrent(int64(done))
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			rows, of = int64(done), int64(total)
 		}, func() {
-			bar.Abort(true)
-			p.Wait()
+			b.mu.Lock()
+			of = 0
+			b.mu.Unlock()
+			b.stop()
 		}
 }

@@ -25,11 +25,17 @@ func (e *environment) columns(w io.Writer) int {
 	if !isTerminal(w) {
 		return 0
 	}
-	n, _, err := term.GetSize(int(w.(*os.File).Fd()))
-	if err != nil || n <= 0 {
-		n = 80 // a terminal that does not say
+	return prose.Columns(terminalColumns(w))
+}
+
+// terminalColumns returns the width of a terminal, and 80 where it does not say.
+func terminalColumns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
 	}
-	return prose.Columns(n)
+	return 80
 }
 
 // people lets write print text for people to w. What programs read must not go

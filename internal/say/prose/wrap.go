@@ -2,8 +2,9 @@ package prose
 
 import (
 	"strings"
+	"unicode"
 
-	"github.com/mattn/go-runewidth"
+	east "golang.org/x/text/width"
 )
 
 const (
@@ -100,7 +101,18 @@ func (w *wrapper) words(front string, at int, text string) {
 }
 
 // width returns the number of columns that a text takes.
-func width(s string) int { return runewidth.StringWidth(s) }
+func width(s string) (n int) {
+	for _, r := range s {
+		switch k := east.LookupRune(r).Kind(); {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf): // drawn upon the one before, or not at all
+		case k == east.EastAsianWide || k == east.EastAsianFullwidth:
+			n += 2
+		case !unicode.IsControl(r):
+			n++
+		}
+	}
+	return n
+}
 
 // cell is a column of a line: what it says, the byte of the line at which it begins,
 // and the column of the terminal.
