@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 )
 
@@ -33,6 +35,11 @@ func TestPeers(t *testing.T) {
 					rows = len(valid)
 				}
 				all := columns(present, r)
+				if name == "duckdb" { // which has this encoding of floats alone
+					all = slices.DeleteFunc(all, func(c column) bool {
+						return c.encoding == parquet.Encodings.ByteStreamSplit && (c.typ == parquet.Types.Int32 || c.typ == parquet.Types.Int64)
+					})
+				}
 				for i := range all {
 					all[i].name = all[i].name[:len(all[i].name)-len(all[i].encoding.String())] + " " + all[i].encoding.String()
 				}
