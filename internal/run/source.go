@@ -85,15 +85,22 @@ func spec(j *job.Job, columns []string, memory int64) table.Spec {
 	from := &j.Dataset.Source
 	s := table.Spec{Path: from.Path, Memory: memory,
 		CSV: table.CSV{Delimiter: from.Delimiter, Missing: from.Missing, Encoding: from.Encoding,
-			Locale: table.Locale{Decimal: from.Decimal, Thousands: from.Thousands, Dates: from.Dates}, Kinds: map[string]table.Kind{}, Contents: columns}}
+			Locale: table.Locale{Decimal: from.Decimal, Thousands: from.Thousands, Dates: from.Dates}, Kinds: map[string]table.Kind{}, Contents: columns},
+		Domains: table.Domains{}}
 	s.Format = s.CSV.Format()
 	for _, c := range j.Dataset.Columns {
 		kind, ok := stored[c.Type]
 		if c.Type == job.Number {
 			kind, ok = table.Float, true
 		}
-		if ok && c.Derived == nil && c.Lookup == nil && c.Joined == nil {
+		if c.Derived != nil || c.Lookup != nil || c.Joined != nil {
+			continue
+		}
+		if ok {
 			s.CSV.Kinds[c.Name] = kind
+		}
+		if len(c.Domain) > 0 {
+			s.Domains[c.Name] = table.NewDomain(c.Domain)
 		}
 	}
 	return s

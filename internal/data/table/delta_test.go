@@ -256,3 +256,33 @@ func FuzzDelta(f *testing.F) {
 		}
 	})
 }
+
+// TestTextsOfADomainAreNotCopied: a column that is compared with a domain takes no memory for the texts of it. What a table needs
+// stays the same.
+func TestTextsOfADomainAreNotCopied(t *testing.T) {
+	var domain, texts []string
+	for i := range 8 {
+		domain = append(domain, strings.Repeat("x", 1<<18)+strings.Repeat("y", i))
+	}
+	for i := range 400 {
+		texts = append(texts, domain[i%8])
+	}
+	page := deltaTexts(texts)
+	for _, c := range []struct {
+		known map[string]string
+		fits  bool
+	}{{nil, false}, {NewDomain(domain), true}, {NewDomain(domain[:2]), false}} {
+		var hold holding
+		in := interner{arena: &arena{limit: 1 << 20}, hold: &hold, known: c.known}
+		err := incrementalTexts(page, len(texts), make([]byte, len(page)), func(i int, s []byte, _ bool) error {
+			k, err := in.code(s)
+			if err == nil && in.texts[k] != texts[i] {
+				t.Fatalf("text %d is another", i)
+			}
+			return err
+		})
+		if (err == nil) != c.fits {
+			t.Error(err, hold.bytes)
+		}
+	}
+}

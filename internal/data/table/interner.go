@@ -6,7 +6,8 @@ import "unsafe"
 // thousand differ, it just numbers the rest.
 type interner struct {
 	arena *arena
-	hold  *holding // what counts the bytes
+	hold  *holding          // what counts the bytes
+	known map[string]string // texts that need no copy, or nil
 	codes map[string]int32
 	texts []string
 	seen  int
@@ -44,19 +45,12 @@ func (in *interner) code(s []byte) (int32, error) {
 			return k, nil
 		}
 	}
-	room := &in.block
-	if len(s) > internBlock/8 { // a block of its own, so that no other is left with much room
-		room = new([]byte)
-	}
-	if len(s) > cap(*room)-len(*room) {
-		size := internBlock
-		if room != &in.block {
-			size = len(s)
-		}
-		if err := in.arena.count(in.hold, size); err != nil {
+	t, known := in.known[string(s)]
+	if !known {
+		var err error
+		if t, err = in.copied(s); err != nil {
 			return 0, err
 		}
-		*room = make([]byte, 0, size)
 	}
 	if len(in.texts)%internStep == 0 {
 		size := internStep * headerBytes
@@ -67,9 +61,6 @@ func (in *interner) code(s []byte) (int32, error) {
 			return 0, err
 		}
 	}
-	from := len(*room)
-	*room = append(*room, s...)
-	t := unsafe.String(unsafe.SliceData((*room)[from:]), len(s))
 	k := int32(len(in.texts))
 	in.texts = append(in.texts, t)
 	if in.plain {
@@ -83,4 +74,25 @@ func (in *interner) code(s []byte) (int32, error) {
 		in.plain, in.codes = true, nil
 	}
 	return k, nil
+}
+
+// copied returns a text in memory that is counted.
+func (in *interner) copied(s []byte) (string, error) {
+	room := &in.block
+	if len(s) > internBlock/8 { // a block of its own, so that no other is left with much room
+		room = new([]byte)
+	}
+	if len(s) > cap(*room)-len(*room) {
+		size := internBlock
+		if room != &in.block {
+			size = len(s)
+		}
+		if err := in.arena.count(in.hold, size); err != nil {
+			return "", err
+		}
+		*room = make([]byte, 0, size)
+	}
+	from := len(*room)
+	*room = append(*room, s...)
+	return unsafe.String(unsafe.SliceData((*room)[from:]), len(s)), nil
 }

@@ -46,6 +46,7 @@ type chunk struct {
 	facts  *pagewalk.Chunk
 	layout *pagewalk.Layout
 	shape  shape
+	domain map[string]string                   // what the column is compared with, or nil
 	note   func(i int, sum xxh3.Uint128) error // nil if nobody wants digests
 	shared *shared                             // the dictionary's memory
 	dict   *dictionary

@@ -138,6 +138,7 @@ func (f *parquetFile) pieces(col int, r *reading) iter.Seq[*piece] {
 				return // not verified; the scan stops when rows are missing
 			}
 			c := &chunk{r: f.f, leaf: &f.footer.Leaves[col], facts: &group.Chunks[col], layout: layout, shape: shapeOf(&f.cols[col])}
+			c.domain = f.domains[f.cols[col].Name]
 			c.note = r.content.notes(f, g, col)
 			c.shared = &shared{pieces: len(layout.Data)}
 			if layout.Dict != nil {

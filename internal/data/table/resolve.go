@@ -290,9 +290,10 @@ func once(found []located) []located {
 // opened is a file held open. Checking and reading use one descriptor, so another file under the same name changes
 // nothing.
 type opened struct {
-	path string
-	f    Stored
-	size int64
+	path    string
+	f       Stored
+	size    int64
+	domains Domains
 }
 
 func (o *opened) name() string { return o.path }

@@ -22,7 +22,21 @@ type Spec struct {
 	Memory  int64    // most bytes that the values of one scan may take; 0 means DefaultMemory
 	CSV     CSV      // how CSV files are read
 	Listed  *Listed  // where it is set, Path is a folder, and these of its files are the table
+	Domains Domains  // of columns of text
 	_       struct{}
+}
+
+// Domains holds texts that columns are compared with. Such a text is not copied out of a page. What a page may need does not
+// depend on it (P33): whoever writes a job chooses it.
+type Domains map[string]map[string]string
+
+// NewDomain makes the domain of a column.
+func NewDomain(texts []string) map[string]string {
+	d := make(map[string]string, len(texts))
+	for _, text := range texts {
+		d[text] = text
+	}
+	return d
 }
 
 // DefaultMemory is the memory of a Spec that does not say.
@@ -224,6 +238,7 @@ func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *
 	case want != "" && format != want:
 		return nil, "", fail(CodeSchema, name, articled(format)+" file where "+want+" files were expected")
 	}
+	base.domains = s.Domains
 	err = guarded(func() (err error) {
 		if x, ok := formatCalled(format); ok {
 			f, err = x.open(ctx, base)
