@@ -284,6 +284,7 @@ type Release struct {
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
+	Price     *privacy.Point  `json:"price,omitempty"` // with the selection of its keys, where it pays for one
 	Rho       *Rho            `json:"rho,omitempty"`   // where the guarantee was asked for in ρ
 	Share     *Share          `json:"share,omitempty"` // where it is a part of the job's budget
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
@@ -294,6 +295,22 @@ type Release struct {
 	Positions  *Positions `json:"positions,omitempty"`
 	Fields     []Field    `json:"fields"`
 	Files      []File     `json:"files,omitempty"`
+}
+
+// Priced writes down what the release adds to the sum of all: its own guarantee, and that of the selection of its keys where it
+// pays for one.
+func (e *Release) Priced() {
+	if e.Keys != nil && e.Keys.Guarantee != nil {
+		e.Price = &privacy.Point{Epsilon: sumUp(e.Guarantee.Epsilon, e.Keys.Guarantee.Epsilon), Delta: sumUp(e.Guarantee.Delta, e.Keys.Guarantee.Delta)}
+	}
+}
+
+// Cost returns what Priced wrote down.
+func (e Release) Cost() privacy.Point {
+	if e.Price != nil {
+		return *e.Price
+	}
+	return privacy.Point{Epsilon: e.Guarantee.Epsilon, Delta: e.Guarantee.Delta}
 }
 
 // Rho is a guarantee in ρ, in decimals. Target is the ε and δ that it stands for.

@@ -74,7 +74,7 @@ class Plan(dict):
     """What a job would cost, as specs/report-v1.md says."""
 
     def __repr__(self):
-        lines = [f"{r['name']}: {_cost(r['guarantee'])} on its own" for r in self["releases"]]
+        lines = [f"{r['name']}: {_cost(r.get('price', r['guarantee']))} on its own" for r in self["releases"]]
         return "\n".join(lines + [f"the whole job: {_cost(self['guarantee'])}"])
 
 
@@ -124,7 +124,7 @@ class Release:
 
     def __init__(self, run, index):
         entry = run.report["releases"][index]
-        self.name, self.guarantee, self.job = entry["name"], entry["guarantee"], run.job
+        self.name, self.guarantee, self.job = entry["name"], {**entry["guarantee"], **entry.get("price", {})}, run.job
         self.limits = entry.get("limits", {}).get("text", [])
         self._run, self._index = run, index
         path = next((run.dir / f["path"] for f in entry["files"] if f["path"].endswith(".json")), None)

@@ -141,7 +141,11 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 		k.wrong(lang.Key(capMeasure, "at_most"), none, "must be more than %d, the rows of a unit that the cap keeps: else the measure sees nothing that is left out", keep)
 		return
 	}
-	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: int(keep)},
+	one := int64(0)
+	if keep > c.Rows { // a unit that is in one group keeps fewer
+		one = c.Rows
+	}
+	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: int(keep), One: int(one)},
 		Release{Name: k.capName(), From: Table, Where: shared(given), Guarantee: c.Measure.part(1), Measures: capMeasure})
 }
 

@@ -16,7 +16,8 @@ import (
 var schema = linear.Schema(`"column", "at_most"`, `
     "column":  {"type": "string", "description": "the numeric column that says how many rows a unit has"},
     "at_most": {"type": "integer", "minimum": 2, "maximum": 1000, "description": "units with more rows count as having so many"},
-    "keep":    {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many rows of a unit count under the cap"},
+    "keep":    {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many rows of a unit count under the cap, in all its groups together"},
+    "one":     {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many rows count of a unit that is in one group, if that is less"},
     "choose":  {"type": "boolean", "default": false, "description": "instead of keep, for a job that chooses its cap in private: the units are counted between two caps, and the share that is left out is given for each"},`)
 
 type params struct {
@@ -29,7 +30,7 @@ type Mechanism struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
-	d := linear.Describe(asked.UnitRows{}.Mechanism(), "1.0.0", "numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
+	d := linear.Describe(asked.UnitRows{}.Mechanism(), "1.1.0", "numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
 	d.Capped, d.Weighted = false, false // a cap hides what is counted
 	return d
 }
@@ -96,6 +97,10 @@ func (p params) figures() []figure {
 	} else {
 		out = append(out, figure{"rows", "that the cap keeps", weights(func(rows int) int { return min(rows, p.Keep) }), nil},
 			figure{"share", "left out by the cap, at least", left(p.Keep), all})
+		if p.One > 0 {
+			out = append(out, figure{"rows", "that the cap keeps if each unit is in one group", weights(func(rows int) int { return min(rows, p.One) }), nil},
+				figure{"share", "left out by the cap if each unit is in one group, at least", left(p.One), all})
+		}
 	}
 	for i, rows := range bins {
 		name := fmt.Sprintf("with %d rows", rows)
@@ -142,6 +147,8 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		return nil, fmt.Errorf("choose: at_most must be between 2 and %d, and keep must be left out", asked.MostRows)
 	case !p.Choose && (p.AtMost < 2 || p.Keep < 1 || p.Keep > p.AtMost):
 		return nil, errors.New("keep: must be between 1 and at_most, and at_most at least 2")
+	case p.One < 0 || p.One > 0 && (p.Choose || p.One >= p.Keep):
+		return nil, errors.New("one: must be less than keep, and left out with choose")
 	case !p.Choose && req.Public.Design.Kind != "full":
 		return nil, errors.New("choose: the rows that a cap leaves out are those of the whole table, not of a sample")
 	}

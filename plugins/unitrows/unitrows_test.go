@@ -2,6 +2,7 @@ package unitrows
 
 import (
 	"context"
+	"github.com/dprelease/dprelease/plugins/asked"
 	"math"
 	"strings"
 	"testing"
@@ -115,4 +116,35 @@ func TestIntervalsHold(t *testing.T) {
 		}
 	}
 	t.Logf("%v of 1500 miss", missed)
+}
+
+// Where a cap of five groups keeps 15 rows in all, a release whose groups do not vary within a unit keeps 3: both shares stand in
+// the result. A measure that knew the larger number alone would say 0.
+func TestLeftOutInOneGroup(t *testing.T) {
+	p := params{UnitRows: asked.UnitRows{AtMost: 20, Keep: 15, One: 3}}
+	units := make([]float64, p.AtMost) // of each number of rows
+	units[1], units[7] = 10, 10
+	sum := func(weights []float64) (s float64) {
+		for i, w := range weights {
+			s += w * units[i]
+		}
+		return s
+	}
+	got := map[string]float64{}
+	for _, f := range p.figures() {
+		if got[f.about+" "+f.name] = sum(f.weights); f.of != nil {
+			got[f.about+" "+f.name] /= sum(f.of)
+		}
+	}
+	for name, want := range map[string]float64{
+		"rows that the cap keeps": 100, "share left out by the cap, at least": 0,
+		"rows that the cap keeps if each unit is in one group": 50, "share left out by the cap if each unit is in one group, at least": 0.5,
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %v, want %v", name, got[name], want)
+		}
+	}
+	if len((params{UnitRows: asked.UnitRows{AtMost: 20, Keep: 15}}).figures()) != len(p.figures())-2 {
+		t.Error("without one there are no such lines")
+	}
 }

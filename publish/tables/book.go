@@ -81,7 +81,7 @@ func (b *book) list() table {
 			file = ""
 		}
 		t.rows = append(t.rows, []string{e.Name, file, b.about(e), e.Mechanism.Name + " " + e.Mechanism.Version, e.From, e.Where + e.Having,
-			report.Spent(e.Guarantee.Epsilon), report.Spent(e.Guarantee.Delta), b.report.Dataset.One(), rows, strings.Join(b.report.LimitNotes(e), ". ")})
+			report.Spent(e.Cost().Epsilon), report.Spent(e.Cost().Delta), b.report.Dataset.One(), rows, strings.Join(b.report.LimitNotes(e), ". ")})
 	}
 	t.notes = append([]string{b.report.Promise()}, b.source()...)
 	return t

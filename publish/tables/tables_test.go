@@ -14,6 +14,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -39,7 +40,7 @@ func made() (*report.Report, map[string]report.Table) {
 			{Name: "cash", From: "table", By: []string{"region"}, Fields: fields("region", "estimate", "noise_sd", "interval_low", "interval_high", "flag"),
 				Limits: &report.Limits{Cap: &report.CapLimit{Groups: 2, Rows: 3}, Columns: []report.ColumnLimit{{Column: "pay", Lower: &low, Upper: &high, Missing: report.Drop}, {Column: "sex", Outside: "as other"}}}},
 			{Name: long + "1", From: "half", Fields: fields("region", "status", "estimate", "noise_sd")},
-			{Name: long + "2", From: "table", Fields: fields("estimate")},
+			{Name: long + "2", From: "table", Guarantee: report.Guarantee{Epsilon: 0.3}, Price: &privacy.Point{Epsilon: 0.6, Delta: 1e-6}, Fields: fields("estimate")},
 			{Name: "fit", From: "table", Fields: fields("kind", "name", "value", "noise_se")},
 			{Name: "binary", From: "table", Fields: fields("estimate")},
 		},
@@ -170,7 +171,7 @@ func TestReproducible(t *testing.T) {
 	a, _ := write(t, Rules{Flag: 0.15}, nil)
 	b, _ := write(t, Rules{Flag: 0.15}, nil)
 	c, _ := write(t, Rules{Flag: 0.25}, nil)
-	if len(a) != 15 {
+	if len(a) != 14 {
 		t.Errorf("%d files", len(a))
 	}
 	for name := range a {
@@ -340,6 +341,26 @@ func TestLibreOffice(t *testing.T) {
 		}
 		if notes := string(text[len(text)/2:]); !strings.Contains(notes, "Source: Office.") {
 			t.Errorf("%s has no notes: %s", name, notes)
+		}
+	}
+}
+
+// A table costs what its release and the selection of its groups cost, and a mark of the host stands with those of the rules.
+func TestPriceAndMarks(t *testing.T) {
+	files, _ := write(t, Rules{Flag: 0.1}, func(r *report.Report) {
+		r.Releases[1].Limits = &report.Limits{Status: "status", Ends: report.EndsLower, Marks: []string{"cap"}}
+	})
+	for _, row := range rowsOf(t, files["_tables.csv"]) {
+		if strings.HasSuffix(row[0], "2") && (row[6] != "0.6" || row[7] != "1e-6") {
+			t.Errorf("%q", row)
+		}
+	}
+	for name, content := range files {
+		if !strings.HasSuffix(name, "_1.csv") {
+			continue
+		}
+		if rows := rowsOf(t, content); len(rows[0]) != 4 || rows[2][1] != "U y" {
+			t.Errorf("%q", rows)
 		}
 	}
 }

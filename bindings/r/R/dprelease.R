@@ -73,7 +73,7 @@ read_one <- function(dir, entry, job) {
   attr(frame, "release") <- entry$name
   attr(frame, "sd") <- columns$noise_sd
   if (all(c("interval_low", "interval_high") %in% names(columns))) attr(frame, "interval") <- cbind(low = columns$interval_low, high = columns$interval_high)
-  attr(frame, "guarantee") <- entry$guarantee
+  attr(frame, "guarantee") <- if (is.null(entry$price)) entry$guarantee else entry$price
   attr(frame, "job") <- job
   attr(frame, "limits") <- vapply(entry$limits$text, identity, "")
   class(frame) <- c("dprelease_release", "data.frame")
@@ -100,7 +100,7 @@ print.dprelease_run <- function(x, ...) {
 }
 
 print.dprelease_plan <- function(x, ...) {
-  for (r in x$releases) cat(r$name, ": ", cost(r$guarantee), " on its own\n", sep = "")
+  for (r in x$releases) cat(r$name, ": ", cost(if (is.null(r$price)) r$guarantee else r$price), " on its own\n", sep = "")
   cat("the whole job: ", cost(x$guarantee), "\n", sep = "")
   invisible(x)
 }

@@ -246,6 +246,7 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 	if entry.Keys, err = describeKeys(p, d, r); err != nil {
 		return report.Release{}, err
 	}
+	entry.Priced()
 	if s := r.Job.Suppress; s != nil {
 		entry.Suppress = &report.Suppress{Below: rational.Up(s.Below), Column: r.SuppressBy()}
 	}

@@ -39,7 +39,7 @@ func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 		}
 		alone = alone || one.Alone
 		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\n", signs[one.Grade], e.Name, e.From, e.Mechanism.Name,
-			pointText(privacy.Point{Epsilon: e.Guarantee.Epsilon, Delta: e.Guarantee.Delta}, report.Spent), noise, one.Label)
+			pointText(e.Cost(), report.Spent), noise, one.Label)
 	}
 	if err := t.Flush(); err != nil {
 		return err
