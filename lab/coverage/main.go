@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -36,7 +37,6 @@ func run(draws int, data, out, only string, cells bool) error {
 		return err
 	}
 	var lines []line
-	figures := 0
 	for _, p := range all {
 		for _, design := range designs {
 			if !strings.HasPrefix(p.name+"/"+design, only) || p.designs != nil && !slices.Contains(p.designs, design) {
@@ -54,17 +54,8 @@ func run(draws int, data, out, only string, cells bool) error {
 		return nil
 	}
 	var b strings.Builder
-	lowest, highest := 1.0, 0.0
-	for _, l := range lines {
-		for _, f := range l.f {
-			if !f.blank() {
-				figures++
-				lowest, highest = math.Min(lowest, f.share()), math.Max(highest, f.share())
-			}
-		}
-	}
-	allowed := luck(level, draws, max(1, figures))
-	fmt.Fprintf(&b, head, draws, figures, 100*math.Sqrt(level*(1-level)/float64(draws)), 100*allowed, 100*(level-allowed), 100*lowest, 100*highest)
+	v := judge(lines)
+	fmt.Fprintf(&b, head, draws, v.figures, 100*math.Sqrt(level*(1-level)/float64(draws)), 100*v.lowest, 100*v.highest, v.units, 100*v.blank())
 	of := func(kind func(*population) bool) (out []line) {
 		for _, l := range lines {
 			if kind(l.p) {
@@ -94,10 +85,51 @@ func run(draws int, data, out, only string, cells bool) error {
 	} else if err := os.WriteFile(filepath.Join(out, "coverage.md"), []byte(b.String()), 0o644); err != nil {
 		return err
 	}
-	if figures > 0 && lowest < level-allowed {
-		return fmt.Errorf("an interval held the value in %.1f %% of the draws: below %.1f %%", 100*lowest, 100*(level-allowed))
+	if only == "" && v.blank() > 0.1 {
+		return fmt.Errorf("%.1f %% of the values with at least %d units drawn are blank", 100*v.blank(), enough)
 	}
-	return nil
+	return v.failed
+}
+
+// enough is from how many drawn units on a value should be shown.
+const enough = 20
+
+// verdict holds what all figures together say. Those of small tables' extreme ranks do not count as blank: they are there to be blank.
+type verdict struct {
+	figures         int // values that are shown often enough to be judged
+	lowest, highest float64
+	units, blanks   int // values with enough units, and those of them that are blank
+	failed          error
+}
+
+func (v verdict) blank() float64 { return float64(v.blanks) / float64(max(1, v.units)) }
+
+// judge looks at each value given that it is shown: in at least 50 draws, and one in twenty.
+func judge(lines []line) verdict {
+	v := verdict{lowest: 1}
+	judged := func(f *figure) bool { return f.drawn >= 50 && f.shown() >= 0.05 }
+	for _, l := range lines {
+		for _, f := range l.f {
+			if judged(f) {
+				v.figures++
+				v.lowest, v.highest = math.Min(v.lowest, f.share()), math.Max(v.highest, f.share())
+			}
+			if f.units >= enough && !l.p.tail {
+				if v.units++; f.blank() {
+					v.blanks++
+				}
+			}
+		}
+	}
+	for _, l := range lines {
+		for _, f := range l.f {
+			if least := level - luck(level, max(1, f.drawn), max(1, v.figures)); judged(f) && f.share() < least {
+				v.failed = errors.Join(v.failed, fmt.Errorf("%s, %s, %s %s, value %d: held in %.1f %% of %d draws, below %.1f %%",
+					l.p.name, l.design, f.release.mechanism, f.release.params, f.row, 100*f.share(), f.drawn, 100*least))
+			}
+		}
+	}
+	return v
 }
 
 // line holds the figures of one design on one population.
@@ -266,8 +298,8 @@ const head = `# How often intervals hold the value
 
 An interval of 95 %% holds the population's value in about 95 of 100 runs, over draw and noise together (P30): %d draws of each design from each table, %d released values, with the real plans, samplers, mechanisms and noise.
 
-The standard error of a share is %.1f points. The worst of all may lie %.1f points below 95 %% by luck alone (in 95 of 100 such studies), that is at %.1f %%; the lowest share here is %.1f %%, the highest %.1f %%.
-A value that is blank in more than a tenth of the draws, because its noise hides it or its interval holds everything, is called blank here. A cell holds the share in per cent, for several values also the lowest and highest, and then the mean width over that of ±1.96 true standard errors, which nobody knows.
+The standard error of a share is %.1f points for a value that is always shown. The lowest share here is %.1f %%, the highest %.1f %%: of the values that are shown in one draw of twenty or more, given that they are shown. The study fails if a share is lower than the worst of all would be by luck in 95 of 100 such studies.
+A value that is blank in more than a tenth of the draws, because its noise hides it or its interval holds everything, is called blank here. Of the %d values of which at least 20 units are drawn, %.1f %% are blank (extreme ranks of small tables left out). A cell holds the share in per cent, for several values also the lowest and highest, and then the mean width over that of ±1.96 true standard errors, which nobody knows.
 
 *table* is the whole table (noise alone); *strata* takes fixed numbers, *rates* a rate for each stratum (under add-remove; the others are under replace-one); *collected* is itself a simple random sample, *gathered* a Poisson sample; *survey* draws rows with unequal chances, as weights; *stages* draws 250 districts and 4 schools in each, 600 households with all their persons, 60 shops of 200 and 30 customers in each, or 10 of 20 towns and 100 rows in each.
 `

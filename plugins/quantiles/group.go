@@ -17,6 +17,7 @@ var errTooMany = errors.New("there are more rows than scores have room for")
 type group struct {
 	cells, before []int64
 	points        int64 // the points of a cell, over which its weight is spread evenly
+	tie           int64 // a cell may have so much weight, as far as public facts say
 }
 
 // page is the number of counters that are allocated at once.
@@ -58,6 +59,7 @@ func (s *search) count(rows sdk.Rows, most int64) ([]group, error) {
 	groups := make([]group, s.cells.N)
 	for g, pages := range counts {
 		groups[g] = newGroup(s.points, pages)
+		groups[g].tie = s.tie
 	}
 	return groups, err
 }
@@ -110,7 +112,8 @@ func (g group) below(x int64) int64 {
 func (g group) pieces(lo, hi, num, den int64, rate float64) []sdk.Piece {
 	start := g.below(lo)
 	target := num * (g.below(hi) - start)
-	most := ceiling(hi-lo+1, rate)
+	// Between two points of one cell D moves by den times its weight: a smaller score than half of that may be no cut's.
+	most := max(ceiling(hi-lo+1, rate), den*((g.tie+1)/2))
 	// D(x) = den·(below(x) − start) − target grows with x. All cuts with |D| > most get the same
 	// score, so only the cells between them are visited.
 	after := func(i int) int64 { return den*(g.points*g.before[i+1]-start) - target }

@@ -62,6 +62,7 @@ type search struct {
 	// points is how many points a cell has, and heaviest the weight of the heaviest row in
 	// steps of 1/perWeight: a row adds one such step to each point of its cell.
 	points, heaviest int64
+	tie              int64 // the largest weight of a cell, in steps: of all rows, or of 2^24 where their number is secret
 	perWeight        float64
 	scale            float64 // how many records of the population a record stands for
 	heavy            float64 // the weight of the heaviest row
@@ -88,6 +89,10 @@ func newSearch(l *layout, req sdk.PlanRequest) (*search, error) {
 		return nil, errors.New("column: the sample may hold too many rows for scores of 64 bits")
 	}
 	s.points = 1 << min(16, bits)
+	s.tie = s.heaviest << 24
+	if n := req.Public.Design.LargestCount; n > 0 {
+		s.tie = int64(linear.MostRows(req.Public)) * s.heaviest
+	}
 	if err := s.prepare(req); err != nil {
 		return nil, err
 	}

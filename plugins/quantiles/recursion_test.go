@@ -304,3 +304,40 @@ func request(raw string, target privacy.Point) sdk.PlanRequest {
 		},
 	}}
 }
+
+// However large ε is, the best cut lies in the cell that the rank crosses, with a score of its own: also where many rows, or heavy ones, are
+// in one cell, so that no cut comes as near to the rank as ε asks. The twin cuts scores off by ε alone, as the mechanism did:
+// every cut is as good as every other, and the quantile is random.
+func TestALargeEpsilonFindsTheRank(t *testing.T) {
+	for _, c := range []struct {
+		epsilon  float64
+		heaviest int64
+	}{{1, 1}, {1e5, 1}, {1e5, 4096}, {1e9, 4096}, {1e12, 1}} {
+		s := tiny(ranks{whole / 2}, 16, 1<<10, 1, true, true)
+		s.heaviest, s.tie = c.heaviest, c.heaviest<<12
+		p := new([page]int64)
+		p[2], p[9], p[12] = 700*c.heaviest/3+1, 900*c.heaviest, 800*c.heaviest/7+1
+		g := newGroup(s.points, []*[page]int64{p})
+		rate, end := sdk.SelectRate(c.epsilon, s.sensitivity(0, 1, 2)), s.lattice.cells*s.points
+		best := func(tie int64) (least int64, where map[int64]bool) {
+			g.tie = tie
+			pieces := g.pieces(0, end, 1, 2, rate)
+			least, where = math.MaxInt64, map[int64]bool{}
+			for x := range end {
+				switch score := at(pieces, x); {
+				case score < least:
+					least, where = score, map[int64]bool{x / s.points: true}
+				case score == least:
+					where[x/s.points] = true
+				}
+			}
+			return least, where
+		}
+		if _, where := best(s.tie); len(where) != 1 || !where[9] {
+			t.Errorf("ε %v, rows of %d: the best cuts are in the cells %v", c.epsilon, c.heaviest, where)
+		}
+		if _, where := best(0); c.epsilon >= 1e9 && len(where) < 10 {
+			t.Errorf("ε %v: the twin finds the rank in %v", c.epsilon, where)
+		}
+	}
+}
