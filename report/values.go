@@ -104,7 +104,7 @@ type cellView struct {
 }
 
 // noisy are the columns that noise_sd is about; the others keep their digits.
-var noisy = []string{"estimate", "noise_sd", "noise_low", "noise_high", "interval_low", "interval_high", "consistent"}
+var noisy = []string{"estimate", "noise_sd", "noise_low", "noise_high", "interval_low", "interval_high", "standard_error", "consistent"}
 
 // noisyOverTime are those of a release over time, where sd is the noise.
 var noisyOverTime = []string{"value", "sd", "low", "high"}

@@ -13,7 +13,7 @@ func (l *layout) output() []sdk.Field {
 	if l.Sum != "" {
 		what, statistic = "the sum of "+l.Sum, sdk.StatisticTotal
 	}
-	fields := l.Interval.With(linear.Estimating(statistic, linear.Fields(what, l.unit())))
+	fields := l.Interval.WithError(linear.Estimating(statistic, linear.Fields(what, l.unit())))
 	fields[0].Doc += ", scaled to the population"
 	if l.adjusts() {
 		fields = append(fields, linear.Number("consistent", "post-processing of the estimates: not negative, and adding up to the public number of records"))
@@ -41,6 +41,7 @@ func (l *layout) result(sums [][]int64, noises []linear.Noise) []sdk.ResultColum
 			e := linear.Estimate{Value: unit * float64(s[0]), SD: unit * n.SD}
 			if l.Interval != nil {
 				e.Low, e.High = l.additive.Interval(s, n, 0, l.weights.Scale)
+				e.Error, e.Freedom = l.additive.Error(s, n, l.weights.Scale)
 			}
 			if !yield(e.Row(fields)) {
 				return

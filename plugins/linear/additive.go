@@ -178,6 +178,7 @@ func (a *Additive) spread(sums []int64, n Noise) spread {
 	x := step * float64(sums[0])
 	s := spread{noise: step * n.SD}
 	if a.zeroOne {
+		x += a.base
 		s.draw = iv.Square*x*step - iv.Mean*x*x
 		return s
 	}
@@ -225,6 +226,11 @@ func (iv *Interval) Added(unsure, noise float64) float64 {
 		return 0
 	}
 	return iv.margin(unsure/(noise*noise)) * unsure
+}
+
+// Error is the standard deviation, of noise and draw together, of scale·(the sum of a cell), and the degrees of freedom of the draw.
+func (a *Additive) Error(sums []int64, n Noise, scale float64) (sd, freedom float64) {
+	return math.Abs(scale) * a.spread(sums, n).whole(), a.interval.freedom()
 }
 
 // newOnes adds up rows that have a property, less a half for each of all rows, whose number is public: the sum is a number of rows

@@ -248,6 +248,8 @@ func (q *Average) PerValue(n Noise) float64 {
 // where the value means nothing.
 type Estimate struct {
 	Value, SD, Low, High, Count, Above, Below float64
+	// Error is the standard deviation of noise and draw together, and Freedom the degrees of freedom of the draw.
+	Error, Freedom float64
 
 	along [2]float64 // see Along
 	cut   bool       // see Within
@@ -256,7 +258,7 @@ type Estimate struct {
 // Blank takes the value from an estimate and leaves the count and the sums.
 func (e Estimate) Blank() Estimate {
 	none := math.NaN()
-	e.Value, e.SD, e.Low, e.High = none, none, none, none
+	e.Value, e.SD, e.Low, e.High, e.Error, e.Freedom = none, none, none, none, none, none
 	return e
 }
 
@@ -272,7 +274,7 @@ func (e Estimate) Within(lower, upper float64) Estimate {
 
 // Times is the estimate of so many times the value.
 func (e Estimate) Times(x float64) Estimate {
-	e.Value, e.SD, e.Low, e.High = x*e.Value, x*e.SD, x*e.Low, x*e.High
+	e.Value, e.SD, e.Low, e.High, e.Error = x*e.Value, x*e.SD, x*e.Low, x*e.High, x*e.Error
 	return e
 }
 
@@ -289,6 +291,14 @@ func (e Estimate) Row(fields []sdk.Field) []float64 {
 			row[i] = e.Low
 		case HighField:
 			row[i] = e.High
+		case ErrorField:
+			row[i] = e.Error
+		case CVField:
+			if row[i] = mostCV; e.Error < mostCV*math.Abs(e.Value) || math.IsNaN(e.Value) {
+				row[i] = math.Round(1e4*e.Error/math.Abs(e.Value)) / 1e4
+			}
+		case FreedomField:
+			row[i] = e.Freedom
 		case CountField:
 			row[i] = e.Count
 		case AboveField:
@@ -325,6 +335,7 @@ func (q *Average) centred(sums []int64, n Noise) Estimate {
 	if q.additive != nil {
 		low, high = q.additive.Interval(sums, n, q.lattice.Centre, 1/q.Divisor)
 		e.Low, e.High = math.Max(low, c.Lower), math.Min(high, c.Upper)
+		e.Error, e.Freedom = q.additive.Error(sums, n, 1/q.Divisor)
 	}
 	if low <= c.Lower && high >= c.Upper || low > c.Upper || high < c.Lower {
 		return e.Blank()

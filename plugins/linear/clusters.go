@@ -196,14 +196,17 @@ func (q *Average) betweenClusters(sums []int64, n Noise) Estimate {
 		matter = math.Max(2, math.Min(matter, (a+b)*(a+b)/nn))
 	}
 	lucky := n.Lucky(a+b, math.Sqrt2*n.SD)
-	low, high := iv.solve(share, 0, 1, 1, n, matter, func(share float64) (float64, spread) {
+	at := func(share float64) (float64, spread) {
 		r := 2*share - 1
 		u, noise := (1-share)*a-share*b, n.SD*math.Hypot(1-share, share) // u is half of Σ(z − r·n)
 		s := spread{noise: noise, lucky: lucky * math.Max(share, 1-share)}
 		s.draw, s.unsure = iv.Clusters.finite(iv.Square*(zz-2*r*zn+r*r*nn)/4-iv.Mean*(u*u-noise*noise),
 			math.Hypot(iv.Square*sd*math.Sqrt(1+4*r*r+r*r*r*r)/4, iv.Mean*2*u*noise), float64(q.high)/q.maxWeight*math.Max(share, 1-share))
 		return u, s
-	})
+	}
+	_, own := at(share)
+	e.Error, e.Freedom = math.Min(width, width*own.whole()/math.Max(a+b, float64(q.high))), iv.freedom()
+	low, high := iv.solve(share, 0, 1, 1, n, matter, at)
 	e.Low, e.High = lower+width*low, lower+width*high
 	return e.Within(lower, lower+width)
 }

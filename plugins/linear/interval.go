@@ -124,6 +124,45 @@ func (iv *Interval) WideStrata(public sdk.Public) string {
 	return "; its interval leaves the differences between strata in, and is 1.4 to 8.4 times as wide as one for strata"
 }
 
+// The columns of the whole error of a value, of noise and draw together.
+const (
+	ErrorField   = "standard_error"
+	CVField      = "cv"
+	FreedomField = "df"
+)
+
+// mostCV bounds the coefficient of variation of a value near 0.
+const mostCV = 10
+
+// WithError appends the fields of the interval, and those of the whole error where there is a draw.
+func (iv *Interval) WithError(fields []sdk.Field) []sdk.Field {
+	fields = iv.With(fields)
+	if iv == nil || !iv.sampled() {
+		return fields
+	}
+	fields = append(fields, Number(ErrorField, "standard error of the estimate, of noise and draw together"),
+		Number(CVField, "coefficient of variation: standard_error over the absolute value of the estimate, at most "+Figure(mostCV)))
+	if iv.freedom() > 0 {
+		fields = append(fields, Number(FreedomField, "degrees of freedom of the draw"))
+	}
+	return fields
+}
+
+// freedom is the public number of degrees of freedom of the draw, 0 where it is random.
+func (iv *Interval) freedom() float64 {
+	if iv == nil || iv.Rows == 0 {
+		return 0
+	}
+	strata := 1
+	if iv.Strata != nil {
+		strata = len(iv.Strata.Square)
+	}
+	return math.Max(0, iv.Rows-float64(strata))
+}
+
+// whole is the standard deviation of noise and draw together.
+func (s spread) whole() float64 { return math.Sqrt(math.Max(s.draw, 0) + s.noise*s.noise) }
+
 // spread describes the error of one estimate: the estimated variance of the draw, the standard
 // deviation of the noise in that variance, and that of the noise in the value. Lucky is how far the noise
 // may have moved the estimate by what made it visible (Noise.Lucky).

@@ -226,6 +226,8 @@ func (m *Moments) Mean(sums []int64, n Noise) (e Estimate) {
 	if m.number != nil && m.interval.sampled() {
 		at, matter = func(x float64) (float64, spread) { return m.score(sums, x, n) }, 0
 	}
+	_, own := at(t)
+	e.Error, e.Freedom = math.Min(width, width*own.whole()/math.Max(1, rows)), m.interval.freedom()
 	a, b := m.interval.solve(t, 0, 1, 1, n, matter, at)
 	e.Low, e.High = low+a*width, low+b*width
 	return e.Within(low, low+width)

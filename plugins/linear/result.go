@@ -73,7 +73,7 @@ func Flag(reason string) sdk.Field {
 func Of(fields []sdk.Field, of, per []string, but ...string) []sdk.Field {
 	out := slices.Clone(fields)
 	for i, f := range out {
-		if f.Type == sdk.Float64 && !slices.Contains(but, f.Name) {
+		if f.Type == sdk.Float64 && f.Name != CVField && f.Name != FreedomField && !slices.Contains(but, f.Name) {
 			out[i].Of, out[i].Per = of, per
 		}
 	}

@@ -3,6 +3,7 @@ package linear_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/proportion"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/plugins/sum"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -108,6 +110,47 @@ func TestSharesNearTheirEndsHold(t *testing.T) {
 		}
 		if share != 0.002 && held["twin"] >= held["share"] || share == 0.005 && held["twin"] >= 890 {
 			t.Errorf("share %v: the twin holds in %d of %d samples", share, held["twin"], draws)
+		}
+	}
+}
+
+// The columns of the whole error are those of the textbook: of 200 of 20,000 rows √((1 − f)·s²/n + noise²) with 199 degrees of freedom,
+// for a mean, its total and a count of rows.
+func TestWholeError(t *testing.T) {
+	const n, all = 200, 20_000
+	values, codes := make([]float64, n), make([]int32, n)
+	middle, square, first := 0.0, 0.0, 0.0
+	for i := range values {
+		values[i], codes[i] = float64(i*i%97), int32(i%5/4)
+		middle += values[i] / n
+		first += float64(1-codes[i]) / n
+	}
+	for _, x := range values {
+		square += (x - middle) * (x - middle) / (n - 1)
+	}
+	draw := math.Sqrt(0.99 * square / n)
+	share := math.Sqrt(0.99 * n / (n - 1.0) * first * (1 - first) / n)
+	for params, c := range map[string]struct {
+		m           sdk.Mechanism
+		scale, draw float64
+	}{
+		`"column":"x"`: {mean.Mechanism{}, 1, draw}, `"column":"x" `: {sum.Mechanism{}, all, draw}, `"by":"g"`: {count.Mechanism{}, all, share},
+		`"column":"x","from":1000`: {proportion.Mechanism{}, 1, 0},
+	} {
+		req := lineartest.Request(`{`+params+`,"interval":{"level":95,"square":0.994974874,"mean":0.00497487437,"rows":200}}`, all, number("x", 0, 2000), groups(2))
+		req.Public.Design = sdk.Design{Kind: "srswor", Rate: 0.01, SampleSize: n, MinWeight: 100, MaxWeight: 100, EqualWeights: true}
+		req.Target.Epsilon = 50
+		table := sdktest.Table{Rows: n, Columns: map[string]sdk.Values{"x": {Float64: values}, "g": {Codes: codes}}}
+		out, err := sdktest.Run(c.m, req, table, nil)
+		if err != nil {
+			t.Fatal(params, err)
+		}
+		noise, got := lineartest.Get(out, linear.SDField)[0], lineartest.Get(out, linear.ErrorField)[0]
+		if want := math.Hypot(noise, c.scale*c.draw); math.Abs(got/want-1) > 1e-3 {
+			t.Errorf("%s: the standard error is %v, want %v", params, got, want)
+		}
+		if df, cv, x := lineartest.Get(out, linear.FreedomField)[0], lineartest.Get(out, linear.CVField)[0], lineartest.Get(out, linear.EstimateField)[0]; df != n-1 || math.Abs(cv-math.Min(10, got/x)) > 1e-4 {
+			t.Errorf("%s: %v degrees of freedom, cv %v of %v", params, df, cv, x)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	if p.By != "" {
 		by = []string{p.By}
 	}
-	if l.cells, err = linear.NewCells(req.Public, by, linear.Names(linear.IntervalFields(p.Interval))...); err != nil {
+	if l.cells, err = linear.NewCells(req.Public, by, linear.Names(p.Interval.WithError(nil))...); err != nil {
 		return nil, err
 	}
 	// Where one of the columns may lack values, all are ratios: one table has one shape.

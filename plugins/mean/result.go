@@ -9,7 +9,7 @@ import (
 
 // numbers are the columns of the release after those that say what a row is about.
 func (l *layout) numbers() []sdk.Field {
-	fields := l.params.Interval.With(linear.Estimating(sdk.StatisticMean, linear.Fields("the mean", 0)))
+	fields := l.params.Interval.WithError(linear.Estimating(sdk.StatisticMean, linear.Fields("the mean", 0)))
 	if l.queries[0].Divisor == 0 {
 		fields = append(fields, linear.Counted())
 	}

@@ -53,7 +53,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		return nil, err
 	}
 	count := linear.Counted()
-	cells, noise, err := p.Read(req.Public, append(p.Interval.With(linear.Fields("", 0, count)), linear.Flag(linear.TooFew)))
+	cells, noise, err := p.Read(req.Public, append(p.Interval.WithError(linear.Fields("", 0, count)), linear.Flag(linear.TooFew)))
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if share.Divisor == 0 {
 		fields = append(fields, count)
 	}
-	fields = append(p.Interval.With(fields), linear.Flag(linear.TooFew))
+	fields = append(p.Interval.WithError(fields), linear.Flag(linear.TooFew))
 	return &linear.Form{
 		Cells: cells, Noise: noise, Queries: []linear.Query{share.Query}, Output: fields,
 		Errors: func(n []linear.Noise) []sdk.ExpectedError {

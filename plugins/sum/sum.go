@@ -44,7 +44,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, noise, err := p.Read(req.Public, p.Interval.With(linear.Fields("", 0)))
+	cells, noise, err := p.Read(req.Public, p.Interval.WithError(linear.Fields("", 0)))
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +76,13 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if t.offset != 0 {
 		granularity = 0
 	}
+	fields := linear.Of(p.Interval.WithError(linear.Estimating(sdk.StatisticTotal, linear.Fields(what, granularity))), []string{c.Name}, nil)
 	return &linear.Form{
 		Cells: cells, Noise: noise,
 		Queries: []linear.Query{t.additive.Query},
-		Output:  linear.Of(p.Interval.With(linear.Estimating(sdk.StatisticTotal, linear.Fields(what, granularity))), []string{c.Name}, nil),
+		Output:  fields,
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return t.expected(n[0]) },
-		Row:     t.row,
+		Row:     func(_ int, sums []int64, n linear.Noise) []float64 { return t.estimate(sums, n).Row(fields) },
 	}, nil
 }
 
@@ -94,7 +95,7 @@ func ratio(req sdk.PlanRequest, c sdk.Column, cells linear.Cells, divisor, rows 
 	if math.IsInf(rows*math.Max(math.Abs(c.Lower), math.Abs(c.Upper)), 0) {
 		return nil, fmt.Errorf("column: the bounds of %q are too far apart", c.Name)
 	}
-	fields := p.Interval.With(linear.Estimating(sdk.StatisticTotal, linear.Fields("the total of "+c.Name+", scaled to the population", 0)))
+	fields := p.Interval.WithError(linear.Estimating(sdk.StatisticTotal, linear.Fields("the total of "+c.Name+", scaled to the population", 0)))
 	fields = append(linear.Of(fields, []string{c.Name}, nil), linear.Flag(linear.TooFew))
 	return &linear.Form{
 		Cells: cells, Noise: noise, Queries: []linear.Query{q.Query}, Output: fields,
@@ -153,11 +154,11 @@ func (t *total) expected(n linear.Noise) []sdk.ExpectedError {
 	}}
 }
 
-func (t *total) row(_ int, sums []int64, n linear.Noise) []float64 {
-	row := []float64{t.offset + t.unit()*float64(sums[0]), t.unit() * n.SD}
-	if t.interval == nil {
-		return row
+func (t *total) estimate(sums []int64, n linear.Noise) linear.Estimate {
+	e := linear.Estimate{Value: t.offset + t.unit()*float64(sums[0]), SD: t.unit() * n.SD}
+	if t.interval != nil {
+		e.Low, e.High = t.additive.Interval(sums, n, t.offset, t.scale)
+		e.Error, e.Freedom = t.additive.Error(sums, n, t.scale)
 	}
-	low, high := t.additive.Interval(sums, n, t.offset, t.scale)
-	return append(row, low, high)
+	return e
 }
