@@ -2,7 +2,7 @@ package ledger
 
 import "context"
 
-// Act is what somebody did to an account besides spending.
+// Act is a change that somebody made to an account, besides spending.
 type Act struct {
 	Record  int64  `json:"record"`
 	At      string `json:"at"`

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Address says where a ledger is. It prints without its password.
+// Address is the place of a ledger. It prints without its password.
 type Address struct {
 	sqlite   string // the path of the file
 	postgres string // the connection string

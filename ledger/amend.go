@@ -15,7 +15,7 @@ type Proposal struct {
 	Life    bool `json:"over_all_slices,omitempty"` // the limit over all slices
 }
 
-// Change says what a limit is to become. What is nil stays as it is.
+// Change is a wish for another limit. A part that is nil stays as it is.
 type Change struct {
 	Epsilon, Delta, Rho *big.Rat
 	Life                bool // the limit over all slices

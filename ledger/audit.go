@@ -122,7 +122,7 @@ func (v *Auditor) time(b body) error {
 	return nil
 }
 
-// state holds what a record says of the state after it to the books.
+// state compares a record's account of the state after it with the books.
 func (v *Auditor) state(b body, after []Balance) error {
 	leaves, err := v.leaves()
 	if err != nil {

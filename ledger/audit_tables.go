@@ -79,7 +79,7 @@ func (v *Auditor) matchAccounts(t *tx) error {
 	}, "SELECT "+accountColumns+" FROM dprelease_accounts a ORDER BY a.id")
 }
 
-// matchSlices holds what slices have spent to the chain.
+// matchSlices compares the spend of slices with the chain.
 func (v *Auditor) matchSlices(t *tx) error {
 	want := 0
 	for _, buckets := range v.slices {

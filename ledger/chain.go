@@ -16,7 +16,7 @@ import (
 // Format is the version of the records, which the first one states.
 const Format = 1
 
-// genesis is what the first record follows.
+// genesis is the hash that the first record follows.
 var genesis = strings.Repeat("0", 64)
 
 // Record is one entry of the chain. Body is JSON, kept as the text that was hashed.
@@ -37,7 +37,7 @@ func hashRecord(ledger string, r *Record) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// body is what a record says, and what it means: enter carries it out on books. Every body
+// body is the content of a record, and its meaning: enter carries it out on books. Every body
 // has a stamp.
 type body interface {
 	kind() string
@@ -45,7 +45,7 @@ type body interface {
 	enter(b *books, seq int64) error
 }
 
-// stamp is what every record holds: when it was written, who acted, and the state of the
+// stamp holds the facts of every record: when it was written, who acted, and the state of the
 // ledger after it.
 type stamp struct {
 	At    string    `json:"at"`
@@ -184,7 +184,7 @@ func eachBody[B any](t *tx, where string, visit func(Record, B)) error {
 	})
 }
 
-// Mark is what a published release says of its ledger.
+// Mark is the reference of a published release to its ledger.
 type Mark struct {
 	Ledger string
 	Seq    int64

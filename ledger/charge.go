@@ -31,7 +31,7 @@ type SliceCost struct {
 	Cost privacy.Cost
 }
 
-// mostInRecord is how many slices one record of a charge names.
+// mostInRecord is the most slices that one record of a charge names.
 const mostInRecord = 20_000
 
 // Charge adds costs that were spent elsewhere to an account that is open, all of them or

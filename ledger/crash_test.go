@@ -76,7 +76,7 @@ func (w world) visible(t testing.TB) (out []ledgercheck.Output) {
 	return out
 }
 
-// recovered is what a ledger says after a crash.
+// recovered returns the state of a ledger after a crash.
 func recovered(t testing.TB, at string) ledgercheck.State {
 	t.Helper()
 	l := open(t, at)

@@ -9,7 +9,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Charge says what one release of a job costs on its own. It is printed, never added up.
+// Charge is the cost of one release of a job on its own. It is printed, never added up.
 type Charge struct {
 	Name    string  `json:"name"`
 	Epsilon float64 `json:"epsilon"`

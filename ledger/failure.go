@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// Failure is how a run ended that was debited and did not get to its seal. It is
+// Failure is the end of a run that was debited and did not get to its seal. It is
 // private (P19): it stands beside the chain, in no record and no export, and has no
 // time of its own.
 type Failure struct {

@@ -18,7 +18,7 @@ func KeepsAll(keeps, own []string) bool {
 	return !slices.ContainsFunc(own, func(c string) bool { return !slices.Contains(keeps, c) })
 }
 
-// rowIn is how the name of a fact begins that a set of kept columns holds beside columns.
+// rowIn begins the name of each fact that a set of kept columns holds beside columns.
 const rowIn = "a row in "
 
 // RowIn names what neighbours keep under replace-one if their data set has several tables: each unit has a row

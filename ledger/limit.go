@@ -104,7 +104,7 @@ func rounded(r *big.Rat, mode big.RoundingMode) string {
 	return rational.Format(out)
 }
 
-// plainDecimals is how many decimals people read without an exponent.
+// plainDecimals is the number of decimals that people read without an exponent.
 const plainDecimals = 9
 
 func ratTexts(c []*big.Rat) []string {

@@ -14,7 +14,7 @@ const (
 	RDP   = "rdp"   // adds up Rényi divergences at fixed orders
 )
 
-// Opening is what an account is opened with. Filter and orders never change.
+// Opening holds the terms on which an account is opened. Filter and orders never change.
 type Opening struct {
 	Filter string
 	Orders []float64

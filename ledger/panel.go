@@ -85,7 +85,7 @@ func (s *Sample) panelName() string {
 	return "panel " + s.Name
 }
 
-// panelUse is what the record of a debit says of a panel.
+// panelUse is the part of a debit's record that is about a panel.
 type panelUse struct {
 	Sample string `json:"sample"`
 	Name   string `json:"name,omitempty"`

@@ -16,7 +16,7 @@ func names(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// roomForWork is what SQLite needs at the least to go on: less is a full disk.
+// roomForWork is the least space that SQLite needs to go on: less is a full disk.
 const roomForWork = 256 << 10
 
 // crowded reports whether the disk of a file has no room left. SQLite reports some of

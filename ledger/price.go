@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// Step is what a job releases from one kept draw, all of it together.
+// Step holds all that a job releases from one kept draw.
 type Step struct {
 	Sample string     // the id
 	New    *NewSample // set where this job makes the draw

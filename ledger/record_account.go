@@ -189,7 +189,7 @@ func (r *ruleBody) enter(b *books, _ int64) error {
 	return nil
 }
 
-// keepsBody says which columns an account keeps from now on.
+// keepsBody records the columns that an account keeps from now on.
 type keepsBody struct {
 	stamp
 	Account int64    `json:"account"`

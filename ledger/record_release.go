@@ -110,7 +110,7 @@ func (a *Account) decideKept(own []string) error {
 	return nil
 }
 
-// Draw is what a debit says of one kept sample. Amounts are exact.
+// Draw is the part of a debit that is about one kept sample. Amounts are exact.
 type Draw struct {
 	Sample string `json:"sample"`
 	Name   string `json:"name,omitempty"`   // set by the job that drew it, as are the next two
@@ -206,7 +206,7 @@ type sealBody struct {
 	Columns map[string]string `json:"columns,omitempty"`
 }
 
-// sealedRows says which bytes hold the rows of a kept sample, and of which table.
+// sealedRows identifies the bytes that hold the rows of a kept sample, and the table that they come from.
 type sealedRows struct {
 	Sample  string `json:"sample"`
 	Content string `json:"content"`

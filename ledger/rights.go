@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// right says what the role of a ledger in PostgreSQL must be allowed to do with a table, beside reading it.
+// right is a permission that the role of a ledger in PostgreSQL needs for a table, beside reading it.
 type right struct {
 	table string
 	verbs []string

@@ -52,7 +52,7 @@ func sealKept(t testing.TB, l *Ledger, k *Ticket, id string) {
 	}
 }
 
-// amplified is what a draw costs in all.
+// amplified returns the cost of a draw in all.
 func amplified(t testing.TB, spent float64) *big.Rat {
 	t.Helper()
 	r, err := privacy.NewReuse(panel, privacy.ReplaceOne)

@@ -54,7 +54,7 @@ type Price struct {
 	Charged privacy.Point
 }
 
-// seriesDebit is what the debit of a step says of its series.
+// seriesDebit is the part of a step's debit that is about its series.
 type seriesDebit struct {
 	Slices []charged    `json:"slices,omitempty"` // what they are charged; none for a step that is paid for
 	Steps  []PeriodStep `json:"steps,omitempty"`  // of the first step: all steps that it pays for

@@ -34,7 +34,7 @@ func opened(t testing.TB, at string) {
 	debit(t, l, q)
 }
 
-// charged is how often n slices were charged, all of them as often.
+// chargedTimes returns the number of times that n slices were charged, all of them as often.
 func chargedTimes(t testing.TB, at string, n int) int64 {
 	t.Helper()
 	l := open(t, at)

@@ -30,7 +30,7 @@ func inMonth(plan, is string, eps float64) Request {
 	return q
 }
 
-// slicesNow is what a ledger says of the months, for the offline checker.
+// slicesNow returns the state of the months in a ledger, for the offline checker.
 func slicesNow(t testing.TB, l *Ledger) ledgercheck.State {
 	t.Helper()
 	verified(t, l)

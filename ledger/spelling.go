@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// SliceKind says what the values of the column of an account's slices are. The same bytes read
+// SliceKind is the type of the values in the column of an account's slices. The same bytes read
 // in two ways would be cut in two ways, and each unit be paid for out of several limits (P26).
 // So an account keeps the kind of its first debit. "" stands for a kind that is not known yet.
 type SliceKind string

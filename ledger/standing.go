@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Standing is what the ledger knows of a plan, or did with a request. At most one
+// Standing is the ledger's knowledge of a plan, or its answer to a request. At most one
 // of Ticket, Found and Busy is set.
 type Standing struct {
 	Ticket     *Ticket  // the debit is durable: go on

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// Table says how a job reads a table: as private rows, or as a lookup, which is public. Mark is
+// Table is a job's use of a table: as private rows, or as a lookup, which is public. Mark is
 // made under the ledger's key, of where the table is or of its bytes (P19).
 type Table struct {
 	Name   string // for messages

@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Tally is what one slice of an account has spent.
+// Tally is the spend of one slice of an account.
 type Tally struct {
 	Is        string       // the slice's value
 	Spent     privacy.Cost // in the account's units
@@ -34,7 +34,7 @@ type storedTally struct {
 // there are, and a million slices are a few thousand rows.
 type bucket []storedTally
 
-// bucketDigits is how many digits name a bucket: there are at most 16³ of them.
+// bucketDigits is the number of digits that name a bucket: there are at most 16³ of them.
 const bucketDigits = 3
 
 // bucketOf is the bucket of a slice.

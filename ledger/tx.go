@@ -95,7 +95,7 @@ func (t *tx) readHead(suffix string) (*head, error) {
 	return &h, err
 }
 
-// clockSlack is how far a clock may go backwards without a refusal: time servers
+// clockSlack is the time by which a clock may go backwards without a refusal: time servers
 // step clocks a little. Times in the chain never go backwards.
 const clockSlack = 5 * time.Second
 

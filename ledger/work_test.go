@@ -14,7 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
 )
 
-// task is what a child process of the tests does: what a run of a job does, with
+// task is the work of a child process of the tests: that of a run of a job, with
 // a random number for a release.
 type task struct {
 	Address string

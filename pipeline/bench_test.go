@@ -8,7 +8,7 @@ import (
 	"github.com/dprelease/dprelease/pipeline"
 )
 
-// BenchmarkRun says what of a run is not rows: a whole run of a small job with a new
+// BenchmarkRun measures the part of a run that is not rows: a whole run of a small job with a new
 // ledger, in this process, and the median time of each of its stages up to the named
 // point. Reference: lab/studies/speed.md.
 func BenchmarkRun(b *testing.B) {

@@ -5,7 +5,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
-// Problems are what is wrong with a job, each with its place in the file.
+// Problems are the faults of a job, each with its place in the file.
 type Problems = job.Problems
 
 // Failure is an error of a verb of this package that is not about the text of the job.
@@ -15,7 +15,7 @@ type Problems = job.Problems
 // After the first row has been read its Message is a constant (P20).
 type Failure = failure.Failure
 
-// Spent says what a call that failed did to the budget.
+// Spent is the effect on the budget of a call that failed.
 type Spent = failure.Spent
 
 // A failure spent nothing, or the debit of this run, which stands, or nobody knows and the

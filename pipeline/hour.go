@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
-// clock is what an hour needs of the machine's.
+// clock is the machine's clock as an hour needs it.
 type clock interface {
 	Now() time.Time
 	Sleep(ctx context.Context, d time.Duration) error

@@ -168,7 +168,7 @@ func TestKeptSample(t *testing.T) {
 	}
 }
 
-// sampled is how many rows the draw of a run had: private.
+// sampled returns the number of rows that the draw of a run had: private.
 func sampled(t *testing.T, dir string) int64 {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "CONFIDENTIAL-diagnostics.json"))

@@ -67,7 +67,7 @@ func (p *persons) asked(rng *rand.Rand) *sums {
 	return s
 }
 
-// grouping says which group each cell belongs to.
+// grouping assigns each cell to a group.
 type grouping struct {
 	groups int
 	of     func(cell int) int

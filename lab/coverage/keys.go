@@ -20,7 +20,7 @@ import (
 // selected are the values that a draw selects: which ones, in the order of their ranks where they have any.
 type selected func(src *noise.Source, units []int64) ([]int, error)
 
-// tally is how often the intervals of values held, given that the values were selected.
+// tally counts the intervals of selected values, and those that held.
 type tally struct{ held, seen int }
 
 func (t tally) String() string {

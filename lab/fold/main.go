@@ -166,7 +166,7 @@ func number(path string, memory int64, dir string, capped bool) error {
 	return err
 }
 
-// queries is how often one process of DuckDB is asked.
+// queries is the number of questions to one process of DuckDB.
 const queries = 5
 
 // duckdb is the median of several queries of one process, and its processor time for each of them.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// wavesOfPanel is how many waves the households are allotted to.
+// wavesOfPanel is the number of waves that the households are allotted to.
 const wavesOfPanel = 4
 
 // waves are the households of the survey, one row each, allotted to a wave each by itself from

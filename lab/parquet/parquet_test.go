@@ -158,7 +158,7 @@ func testkit(s style, all []column, valid []bool, rows int) []byte {
 	return b.Bytes()
 }
 
-// rowsOf says which value each row holds: nil is null.
+// rowsOf returns the value of each row: nil is null.
 func rowsOf(c *column, valid []bool, rows int) []any {
 	out := make([]any, rows)
 	at := 0

@@ -92,7 +92,7 @@ func (t trial) mean(once func() float64) float64 {
 	return math.Sqrt(total / draws)
 }
 
-// ways are what a job may do about shrinking.
+// ways lists the choices that a job may make about shrinking.
 var ways = []struct {
 	name string
 	err  func(trial) float64

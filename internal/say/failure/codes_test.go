@@ -19,7 +19,7 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// word is what a code looks like. Constants that look so and are none stand in notCodes.
+// word matches a code. Constants that look so and are none stand in notCodes.
 var word = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$`)
 
 var notCodes = []string{"DPRELEASE_LEDGER", "DPRELEASE_PLUGIN_ID", "NO_COLOR", "CLICOLOR_FORCE", "DPRELEASE_SIGN_PASSWORD"} // environment variables

@@ -24,7 +24,7 @@ const (
 	ExitInterrupted  = 130
 )
 
-// Spent says what a command that failed did to the budget.
+// Spent is the effect on the budget of a command that failed.
 type Spent string
 
 // The values of Spent say what a failure spent.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Tale says what one or several codes tell about the table at most. No noise covers it (P33). docs/what-leaves.md is
+// Tale is the most that one or several codes tell about the table. No noise covers it (P33). docs/what-leaves.md is
 // generated from these declarations.
 type Tale struct {
 	Codes []string

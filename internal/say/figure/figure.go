@@ -30,7 +30,7 @@ type part struct {
 	points      []Point
 }
 
-// looks is how many curves of one figure look different; the style sheet has a class for each.
+// looks is the number of curves of one figure that look different; the style sheet has a class for each.
 const looks = 6
 
 // New makes an empty figure.
@@ -190,7 +190,7 @@ func (r Row) SVG() []byte {
 		at(width), at(height), at(width*1.6), style, parts.String())
 }
 
-// style is what the classes look like on white paper, readable in grey. Every rule is
+// style gives the classes their look on white paper, readable in grey. Every rule is
 // for this class of drawings alone, since a page applies it to all of its parts.
 const style = `.figure text{font:11px "Liberation Sans",Arial,sans-serif;fill:#101010}` +
 	`.figure .title{font-size:12px}.figure .middle{text-anchor:middle}.figure .end{text-anchor:end}` +

@@ -31,7 +31,7 @@ func pointsFor(size int) int {
 	return points
 }
 
-// reachOf is how far past the charged ε the first part of a curve goes.
+// reachOf is the end of the first part of a curve, as a multiple of the charged ε.
 const reachOf = 1.25
 
 // Profile holds upper bounds on δ(ε) of one event, each evaluated once: a report asks for most of

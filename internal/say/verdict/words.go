@@ -14,7 +14,7 @@ type phrases struct {
 	in                                                 map[Place]string
 }
 
-// Place is what a unit is in or not, under add-remove.
+// Place is a set of units that a unit is in or not, under add-remove.
 type Place string
 
 // The places: the table, the population that it was drawn from, the panel of which it is a wave.

@@ -58,7 +58,7 @@ func in(name string, roots ...string) bool {
 	return false
 }
 
-// only says which packages may import a path directly.
+// only lists the packages that may import a path directly.
 var only = []struct {
 	path string
 	may  []string
@@ -71,7 +71,7 @@ var only = []struct {
 	{"google.golang.org/grpc", []string{"internal/plugin/host", "internal/plugin/wire", "internal/plugin/conformance", "plugins/sdk/serve"}},
 }
 
-// never says what a package must not reach, even through others.
+// never lists packages that a package must not reach, even through others.
 var never = []struct {
 	from, to string
 }{
@@ -103,7 +103,7 @@ var floors = [][]string{
 	{"cmd/dprelease"},
 }
 
-// unknown is what the plan of a job must not reach: rows, files, processes, and the
+// unknown lists the packages that the plan of a job must not reach: rows, files, processes, and the
 // report, which is built from the plan.
 var unknown = []string{"internal/data/table", "internal/plugin/host", "internal/plugin/wire", "report", "internal/run/output", "internal/run"}
 
@@ -137,7 +137,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// transport is what nobody who writes or tests a mechanism compiles: only a plugin that
+// transport lists packages that nobody who writes or tests a mechanism compiles: only a plugin that
 // serves does, through plugins/sdk/serve.
 var transport = []string{"google.golang.org", "github.com/hashicorp", "github.com/apache", module + "internal/plugin/wire", module + "plugins/sdk/serve"}
 

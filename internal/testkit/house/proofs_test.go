@@ -117,7 +117,7 @@ func declarations(t *testing.T, p pkg) (all []declaration, mentioned []string) {
 	return all, mentioned
 }
 
-// rules says which exported declarations of a package are rules: a proof has to name each, also
+// rules picks the exported declarations of a package that are rules: a proof has to name each, also
 // one without a contract.
 var rules = map[string]func(declaration) bool{
 	"samplers":              func(d declaration) bool { return d.name == "Variance" || d.design },

@@ -21,7 +21,7 @@ type Debit struct {
 	Slice      string // "" in an account without slices
 }
 
-// State is what a recovered ledger says of one account.
+// State is the state of one account in a recovered ledger.
 type State struct {
 	Spent, Limit *big.Rat
 	Debits       map[int64]Debit

@@ -30,7 +30,7 @@ var Types = struct {
 	Boolean, Int32, Int64, Int96, Float, Double, ByteArray, FixedLenByteArray Type
 }{0, 1, 2, 3, 4, 5, 6, 7}
 
-// Encoding is how the values of a page are stored.
+// Encoding is the form in which the values of a page are stored.
 type Encoding int
 
 // Encodings are the encodings of values.
@@ -66,7 +66,7 @@ type Node struct {
 // Name returns the name of the column.
 func (n Node) Name() string { return n.name }
 
-// Annotation says what the values of a column mean, in the two ways of the format.
+// Annotation is the meaning of a column's values, in the two ways of the format.
 type Annotation struct {
 	converted        int // -1: none
 	scale, precision int
@@ -139,7 +139,7 @@ func NewPrimitiveNodeLogical(name string, r Repetition, note Annotation, typ Typ
 	return Node{name, r, typ, length, note}
 }
 
-// Style says how a file is written.
+// Style is the layout of a file.
 type Style struct {
 	Codec    Codec
 	V2       bool  // pages of the second version

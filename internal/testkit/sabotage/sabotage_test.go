@@ -82,7 +82,7 @@ var acts = []act{
 	{"crash", "Release fails on one value, and so tells that it is there", "error", host.CodeFailed, false, host.CodeFailed},
 }
 
-// scene is what the acts act upon.
+// scene holds the things that the acts act upon.
 type scene struct {
 	dir, program, table, drop string
 	got                       atomic.Bool // something arrived that should not have
@@ -149,7 +149,7 @@ func newScene(t *testing.T) *scene {
 
 func (s *scene) listen(t *testing.T) string { return s.accept(t, "tcp", "127.0.0.1:0") }
 
-// fenced is what a fence sends.
+// fenced is the byte that a fence sends.
 const fenced = 'F'
 
 // fence keeps a way to send something and to hear that it has arrived.
@@ -257,7 +257,7 @@ func (s *scene) plugin(t *testing.T, name string) host.Command {
 	return host.Command{Name: name, Path: path, SHA256: sum}
 }
 
-// check is what plugin check finds.
+// check returns the findings of plugin check.
 func (s *scene) check(t *testing.T, a act, requests []sdk.PlanRequest) []string {
 	t.Helper()
 	pairs := 10
@@ -279,7 +279,7 @@ func (s *scene) check(t *testing.T, a act, requests []sdk.PlanRequest) []string 
 	return out
 }
 
-// retries is how often an act is checked again that was not found.
+// retries returns the number of further checks of an act that was not found.
 func retries(a act) int {
 	if strings.HasSuffix(a.name, "-by-row") {
 		return 4
@@ -619,7 +619,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// mark is where the table begins.
+// mark is the line above the table.
 const mark = "<!-- go test ./internal/testkit/sabotage -update writes what follows -->"
 
 // outcome is a run in a cell of the table.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// room is what there must be in memory: containers often have 64 MB.
+// room is the least space that a folder in memory must have: containers often have 64 MB.
 const room = 4 << 30
 
 // Base returns the folder in which the folders are made: "" for the system's folder of

@@ -260,7 +260,7 @@ func (m *maker) bins(c column) (said, sql string, domain []string) {
 	return fmt.Sprintf("bins: %s, edges: [%s]", c.name, said), sql + " END", domain
 }
 
-// fold is how a column of a unit becomes one value.
+// fold is a rule that makes one value of a unit out of a column.
 type fold struct {
 	column
 	by string

@@ -167,7 +167,7 @@ func unwanted(err error) bool {
 	return err != nil && slices.ContainsFunc([]string{"is never true", "is the same for every row", "the number of units is public"}, func(why string) bool { return strings.Contains(err.Error(), why) })
 }
 
-// compare says what a result has that the answer has not.
+// compare describes a difference between a result and the answer, or returns "".
 func (a *asked) compare(got sdk.Result, want []map[string]any) string {
 	answers := map[string]map[string]any{}
 	for _, w := range want {
