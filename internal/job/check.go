@@ -61,6 +61,7 @@ func check(j *Job, o Options, told Problems) Problems {
 	k.grants()
 	k.releases()
 	k.series()
+	k.engine()
 	if j.Dataset.Several() {
 		k.weightsOfTables()
 		k.askedOfTables()

@@ -19,9 +19,6 @@ func (k *checker) tables() {
 		"does not go with several tables: a slice has an account of its own, and rows of a table that is not cut by it would be in all of them")
 	k.refuse("dataset", []string{"collected"}, "leave it out, which charges the whole price; or release from one table in a job of its own, on the same account",
 		"does not go with several tables: who was collected would have to be the same in all of them, and nothing here can hold them to it")
-	if k.j.Engine.Elsewhere() {
-		k.wrong("engine", "leave it out: the tables are read on this machine", "does not go with several tables: a part of one would need the rows of its units in all others")
-	}
 	switch {
 	case d.Key.Column == "":
 		k.wrong("dataset.unit", "say unit: {column: …, name: …}: the tables are joined by it", "names no column")

@@ -122,9 +122,6 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 	case d.Collected != nil || d.Weights != nil:
 		k.wrong(capMeasure, none, "counts the units of the table, and this table is a sample itself: they are not those of its population")
 		return
-	case k.j.Engine.Elsewhere():
-		k.wrong(capMeasure, none, "is made on one machine")
-		return
 	case d.declares(UnitRows):
 		k.wrong(capMeasure, "rename the column", "counts rows in a column of its own called %s, and the job declares one", UnitRows)
 		return

@@ -88,8 +88,6 @@ func (k *checker) drawnPanel(path string, s *Sample) {
 		k.wrong("dataset.collected", "leave it out", "cannot be used with a panel that is drawn from the table")
 	case d.Weights != nil:
 		k.wrong(path, "leave dataset.weights out", "cannot be used with the weights of a survey")
-	case k.j.Engine.Elsewhere():
-		k.wrong(path, "leave engine out", "cannot be drawn on an engine's machines, which are not told who is in which wave")
 	}
 	k.waves(path, s)
 }

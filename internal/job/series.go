@@ -320,7 +320,6 @@ func (k *checker) series() {
 		{d.Cap != nil, "dataset.cap", "use dataset.fold", "does not go with a series: each run would pick other rows of the same period"},
 		{len(k.j.Samples) > 0, "samples", apart, "do not go with a series: nothing is proven of draws inside one"},
 		{k.j.Budget.Spend != nil, "budget.spend", "give each release a guarantee in rho", "does not go with a series"},
-		{k.j.Engine.Elsewhere(), "engine", "leave it out", "does not go with a series, which is read on one machine"},
 		{d.Source.Query != "", "dataset.source.query", "name a table", "does not go with a series, which reads the earlier periods again"},
 	} {
 		if no.is {
