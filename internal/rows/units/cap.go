@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
 	"github.com/dprelease/dprelease/internal/noise"
 )
 
@@ -28,14 +26,13 @@ type Capper struct {
 	rows    int
 	sources []*noise.Source // one for each goroutine
 	units   []int32         // of the rows of a chunk
-	parts   [shards]rowPart // by the units' numbers
-	held    int64           // bytes of the parts in memory
+	parts   *Sorter         // by the units' numbers
 	memory  int64
 	kept    *Kept
-
-	mu   sync.Mutex
-	disk *nameless.File // nil as long as everything fits in memory
 }
+
+// A row of a partition is its unit, its cell and the two halves of its number.
+const rowWords = 4
 
 // NewCapper makes a capper for the rows of a finished index, with the memory limit of the index. Source is the host's
 // randomness.
@@ -57,7 +54,8 @@ func newCapper(index *Index, groups, rows int, memory int64, sources []*noise.So
 	if groups < 1 || rows < 1 {
 		return nil, fmt.Errorf("units: a cap keeps at least one cell and one row")
 	}
-	return &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows())}, nil
+	return &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows()),
+		parts: NewSorter(shards, rowWords, memory/2, index.spec.Dir)}, nil
 }
 
 // Add adds rows of the table, from first on, with their cells. A row of cell -1 is in none and is not kept. Calls come in
@@ -73,38 +71,15 @@ func (c *Capper) Add(first int64, cells []int32) error {
 		for i, cell := range cells[:n] {
 			if unit := units[i]; cell >= 0 && unit >= 0 {
 				c.kept.from++
-				c.parts[unit%shards].add(unit, cell, first+int64(i))
-				c.held += rowBytes
-			}
-		}
-		if c.held > c.memory/2 {
-			if err := c.spill(); err != nil {
-				return err
+				row := first + int64(i)
+				if err := c.parts.Add(int(unit%shards), uint32(unit), uint32(cell), uint32(row), uint32(row>>32)); err != nil {
+					return err
+				}
 			}
 		}
 		cells, first = cells[n:], first+int64(n)
 	}
 	return nil
-}
-
-// spill writes all rows to the disk.
-func (c *Capper) spill() error {
-	disk, err := c.scratch()
-	for i := 0; err == nil && i < shards; i++ {
-		err = c.parts[i].spill(disk)
-	}
-	c.held = 0
-	return err
-}
-
-// scratch returns the file for what does not fit in memory.
-func (c *Capper) scratch() (_ *nameless.File, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.disk == nil {
-		c.disk, err = nameless.New(c.index.spec.Dir)
-	}
-	return c.disk, err
 }
 
 // Finish chooses the cells of each unit and returns the rows that it keeps. Nobody may use the capper after that.
@@ -114,7 +89,7 @@ func (c *Capper) Finish() (*Kept, error) {
 	parallel(len(c.sources), func(n int) {
 		l := &capLane{keys: c.index.set.keys, source: c.sources[n], groups: c.groups, rows: c.rows, limit: c.memory / 2 / int64(len(c.sources))}
 		for i := n; i < shards && errs[n] == nil; i += len(c.sources) {
-			errs[n] = c.settle(l, &c.parts[i], shards)
+			errs[n] = c.settle(l, c.parts, i, shards)
 		}
 		errs[n] = cmp.Or(errs[n], l.source.Err())
 	})
@@ -126,13 +101,10 @@ func (c *Capper) Finish() (*Kept, error) {
 
 // settle caps the units of a partition, whose numbers differ by multiples of every. A partition whose units do not fit in
 // memory is divided.
-func (c *Capper) settle(l *capLane, p *rowPart, every int64) error {
-	if err := p.End(); err != nil || p.rows() == 0 {
-		return err
-	}
+func (c *Capper) settle(l *capLane, from *Sorter, part int, every int64) error {
 	l.begin(every, c.index.Units())
-	err := p.each(func(words []uint32) error {
-		if l.take(words); l.bytes() > l.limit && every < c.index.Units() {
+	err := from.Each(part, func(rows []uint32) error {
+		if l.take(rows); l.bytes() > l.limit && every < c.index.Units() {
 			return errLane
 		}
 		return nil
@@ -141,9 +113,9 @@ func (c *Capper) settle(l *capLane, p *rowPart, every int64) error {
 	case nil:
 		l.finish(c.kept)
 	case errLane:
-		err = c.divide(l, p, every)
+		err = c.divide(l, from, part, every)
 	}
-	*p = rowPart{}
+	from.parts[part] = sortedRows{}
 	return err
 }
 
@@ -152,40 +124,29 @@ func (c *Capper) settle(l *capLane, p *rowPart, every int64) error {
 var errLane = errors.New("units: a partition does not fit in memory")
 
 // divide divides a partition, whose units differ by multiples of every, into 64, and settles them.
-func (c *Capper) divide(l *capLane, p *rowPart, every int64) error {
+func (c *Capper) divide(l *capLane, from *Sorter, part int, every int64) error {
 	l.slots = nil // the next units need less
-	disk, err := c.scratch()
-	if err != nil {
-		return err
-	}
-	var parts [shards]rowPart
-	row := rowReader{}
-	err = p.each(func(words []uint32) error {
-		for ; len(words) > 0; words = words[rowWords:] {
-			if row.next(words) {
-				parts[int64(row.unit)/every%shards].add(row.unit, row.cell, row.row)
-			}
-		}
-		for i := range parts {
-			if err := parts[i].spill(disk); err != nil {
+	parts := NewSorter(shards, rowWords, dividedBytes, c.index.spec.Dir)
+	defer parts.Close()
+	err := from.Each(part, func(rows []uint32) error {
+		for ; len(rows) > 0; rows = rows[rowWords:] {
+			if err := parts.Add(int(int64(rows[0])/every%shards), rows[:rowWords]...); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	for i := 0; err == nil && i < shards; i++ {
-		err = c.settle(l, &parts[i], every*shards)
+		err = c.settle(l, parts, i, every*shards)
 	}
 	return err
 }
 
+// dividedBytes is the memory of the rows of a partition that is divided.
+const dividedBytes = 1 << 20
+
 // Close frees the memory and the file of a capper, as Finish does.
-func (c *Capper) Close() error {
-	c.parts = [shards]rowPart{}
-	err := c.disk.Close()
-	c.disk = nil
-	return err
-}
+func (c *Capper) Close() error { return c.parts.Close() }
 
 // Kept is the set of rows that a cap keeps.
 type Kept struct {

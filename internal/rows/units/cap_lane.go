@@ -19,7 +19,6 @@ type capLane struct {
 	heads  []uint32 // the last pair of each unit, plus one, at its number divided by every
 	pool   []int64  // the rows of the pairs' reservoirs, except the first of each
 
-	reader  rowReader
 	rowsNow []cappedRow
 }
 
@@ -58,7 +57,7 @@ func (l *capLane) hash(unit, cell int32) uint64 {
 
 // begin forgets the units and keeps their memory for those of another partition.
 func (l *capLane) begin(every, units int64) {
-	l.every, l.reader, l.used = every, rowReader{}, 0
+	l.every, l.used = every, 0
 	l.pairs, l.pool = l.pairs[:0], l.pool[:0]
 	n := int(units/every + 1)
 	l.heads = fit(l.heads, n)[:n]
@@ -72,11 +71,8 @@ func (l *capLane) begin(every, units int64) {
 // take adds records of the partition.
 func (l *capLane) take(words []uint32) {
 	for ; len(words) > 0; words = words[rowWords:] {
-		if !l.reader.next(words) {
-			continue
-		}
-		r := &l.reader
-		if l.rowsNow = append(l.rowsNow, cappedRow{hash: l.hash(r.unit, r.cell), row: r.row, unit: r.unit, cell: r.cell}); len(l.rowsNow) == cap(l.rowsNow) {
+		unit, cell := int32(words[0]), int32(words[1])
+		if l.rowsNow = append(l.rowsNow, cappedRow{hash: l.hash(unit, cell), row: int64(words[3])<<32 | int64(words[2]), unit: unit, cell: cell}); len(l.rowsNow) == cap(l.rowsNow) {
 			l.addRows()
 		}
 	}

@@ -260,7 +260,7 @@ func TestCapKeepsWhatItMay(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if small := memory <= 1<<18; small != (c.disk != nil) {
+			if small := memory <= 1<<18; small != (c.parts.disk != nil) {
 				t.Errorf("memory %d has the wrong path", memory)
 			}
 			kept, err := c.Finish()

@@ -30,7 +30,7 @@
 //
 // A Folder, an Index and a Capper each have a limit of memory. What does not fit goes to a file of package nameless. Beyond its
 // limit each of them takes a few megabytes that do not grow with the table. A Capper also takes a bit for each row, and an
-// Index that uses its file at most one more. On the disk a Capper takes 12 bytes for each row, and an Index 32 and the key's
+// Index that uses its file at most one more. On the disk a Capper takes 16 bytes for each row, and an Index 32 and the key's
 // text.
 //
 // # What it may import

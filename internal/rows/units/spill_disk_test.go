@@ -83,7 +83,7 @@ func TestAFullDiskIsSaid(t *testing.T) {
 	}
 	x.spec.Memory, x.spec.Dir = 1, dir
 	c := must(NewCapper(x, 1, 1, must(noise.NewSource())))
-	c.disk = full(t)
+	c.parts.disk = full(t)
 	err = c.Add(0, []int32{1, 1})
 	if err == nil {
 		_, err = c.Finish()
