@@ -72,7 +72,7 @@ func (v *tableView) folded(ctx context.Context, from rowSource, f *folding) (*un
 	defer folder.Close()
 	preparers, ones := in.preparers(false), []float64(nil)
 	err = scan.run(ctx, func(b table.Batch) error {
-		values, err := in.unfolded(preparers, b.Rows)
+		values, err := in.unfolded(preparers, b.Rows, v.ofRows)
 		if err != nil {
 			return err
 		}
@@ -97,12 +97,25 @@ func (v *tableView) folded(ctx context.Context, from rowSource, f *folding) (*un
 	return folder.Finish()
 }
 
-// unfolded are the values of a block as a fold takes them: numbers, and codes.
-func (r *reading) unfolded(numbers []*Preparer, n int) ([]table.Values, error) {
+// ofRows reports whether the bounds of a column of numbers are those of a row's value, and not of the folded one: they, and the
+// rule for missing values, then hold before another table folds it.
+func (v *tableView) ofRows(c job.Column) bool {
+	d := &v.job.Dataset
+	return c.Type == job.Number && c.Lower != nil && c.Bounds == nil && (d.OneRow || d.FoldOf(c.Name) == "") && (c.Derived == nil || !c.Derived.AfterFold)
+}
+
+// unfolded are the values of a block as a fold takes them: numbers, which are held to their bounds where these are of rows, and codes.
+func (r *reading) unfolded(numbers []*Preparer, n int, ofRows func(job.Column) bool) ([]table.Values, error) {
 	out := make([]table.Values, len(r.wants))
 	for i, c := range r.wants {
 		v := r.values[i]
 		switch {
+		case ofRows(c):
+			ready, err := numbers[i].Prepare(v, n)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = table.Values{Kind: table.Float, Float64: ready.Float64, Valid: ready.Valid}
 		case c.Type != job.Category:
 			x, err := numbers[i].AsFloats(v, n)
 			if err != nil {
