@@ -195,21 +195,26 @@ func writeSmall(b *strings.Builder, lines []line) {
 		fmt.Fprintf(b, " shown in %s |", c.name)
 	}
 	b.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(chances)) + "\n")
+	var names []string
+	of := map[string][]*figure{}
 	for _, l := range lines {
-		for len(l.f) > 0 {
-			n := 1
-			for n < len(l.f) && l.f[n].release.mechanism == l.f[0].release.mechanism {
-				n++
+		table, _, _ := strings.Cut(l.p.name, "-") // of every ε
+		for _, f := range l.f {
+			name := fmt.Sprintf("| %s | %s | `%s` |", table, l.design, f.release.mechanism)
+			if of[name] == nil {
+				names = append(names, name)
 			}
-			fmt.Fprintf(b, "| %s | %s | `%s` |", l.p.name, l.design, l.f[0].release.mechanism)
-			from := 0.0
-			for _, c := range chances {
-				fmt.Fprintf(b, " %s |", pooled(l.f[:n], from, c.upTo))
-				from = c.upTo
-			}
-			b.WriteString("\n")
-			l.f = l.f[n:]
+			of[name] = append(of[name], f)
 		}
+	}
+	for _, name := range names {
+		b.WriteString(name)
+		from := 0.0
+		for _, c := range chances {
+			fmt.Fprintf(b, " %s |", pooled(of[name], from, c.upTo))
+			from = c.upTo
+		}
+		b.WriteString("\n")
 	}
 }
 
