@@ -27,7 +27,9 @@ type Pinned struct {
 
 // The kinds of states begin the names of these, which are the keys of the table of pins.
 const (
-	panelState = "panel" // a panel by its id
+	panelState  = "panel"  // by its id
+	drawState   = "draw"   // kept, or that made a table, by its id
+	seriesState = "series" // by the plan of its first step
 )
 
 // row is everything that is stored of the pins of a state. The tree of digests commits to it.
@@ -58,6 +60,12 @@ func (q *Request) states() (out []Pinned, err error) {
 			return nil, refuse(CodeSample, "the panel cannot be written down: %v", err)
 		}
 		add(panelState+"\n"+p.ID, (&Sample{Name: p.Name}).panelName(), append(p.Pins, Pin{"the waves, and what is released in each", string(event)}))
+	}
+	for _, step := range q.Draws {
+		add(drawState+"\n"+step.Sample, "sample "+step.Sample, step.Pins)
+	}
+	if s := q.Series; s != nil && len(s.Steps) > 0 {
+		add(seriesState+"\n"+s.Steps[0].Plan, "the series", s.Pins)
 	}
 	return out, nil
 }

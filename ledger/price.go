@@ -22,6 +22,7 @@ type Step struct {
 	// spends there, under every relation that the design demands.
 	Bill           privacy.Bill
 	Epsilon, Delta float64
+	Pins           []Pin // what decides which unit is in the sample, and at which place
 }
 
 // NewSample describes a draw that is to be kept.

@@ -18,6 +18,7 @@ type Series struct {
 	Setup  []byte       // JSON, public: what later steps need to know. It is stored with the debit of the first step
 	// Alike says that a unit that is in several slices is paid for in all of them, so these may hold the same rows.
 	Alike bool
+	Pins  []Pin // what decides which unit is in which slice, and how often it counts
 }
 
 // PeriodStep names one step of a series: its slice, and its plan.

@@ -34,7 +34,7 @@ func source() kind[Source] {
 			"The character between two fields of a CSV file; a comma without this key. The first line of the file must hold the names of the columns", example(`";"`), out("the content says what was read")),
 		key("missing", distinct(list(value(), 1)), func(s *Source) *[]string { return &s.Missing },
 			"The texts of a CSV file that mean a missing value; the empty text without this key. In a column of numbers a text that is not a number is also missing", example(`["", NA]`)).with(func(s *Source) any {
-			if texts := s.missingTexts(); texts != nil {
+			if texts := s.MissingTexts(); texts != nil {
 				return texts // the content does not tell how a text is taken
 			}
 			return nil
@@ -77,9 +77,9 @@ func delimiter() kind[rune] {
 	})
 }
 
-// missingTexts are the texts that stand for a missing value, in order; nil where that is
+// MissingTexts lists the texts that stand for a missing value, in order; nil where that is
 // the empty one, as without the key.
-func (s *Source) missingTexts() []string {
+func (s *Source) MissingTexts() []string {
 	if s.Missing == nil || slices.Equal(s.Missing, []string{""}) {
 		return nil
 	}

@@ -2,6 +2,8 @@ package budget
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
@@ -13,10 +15,32 @@ import (
 // pin says with a request what decides which unit gets which part of the states that it begins or goes on with. Without an
 // opened table it leaves out what only the schema tells.
 func pin(q *ledger.Request, p *plan.Priced, t *run.OpenedTable) { // P36
-	if q.Panel == nil {
-		return
+	units := unitPins(p.Job, t)
+	with := func(more ...ledger.Pin) []ledger.Pin { return leave(slices.Concat(units, more)) }
+	if q.Panel != nil {
+		q.Panel.Pins = with(ledger.Pin{Name: "the rule that allots units", Is: "version " + samplers.AllotmentVersion})
 	}
-	q.Panel.Pins = leave(append(unitPins(p.Job, t), ledger.Pin{Name: "the rule that allots units", Is: "version " + samplers.AllotmentVersion}))
+	if q.Series != nil {
+		q.Series.Pins = with()
+	}
+	for i := range q.Draws {
+		s := &q.Draws[i]
+		if p.Table != nil && s.Sample == p.Table.SampleID("") {
+			s.Pins = with(collectedPins(p)...)
+			continue
+		}
+		// The rows of a kept draw are known by their places, which follow from the order of the units.
+		s.Pins = with(ledger.Pin{Name: "dataset.size", Is: strconv.FormatInt(p.Job.Dataset.Size, 10)}, ledger.Pin{Name: "dataset.source.missing", Is: strings.Join(p.Job.Dataset.Source.MissingTexts(), ", ")})
+	}
+}
+
+// collectedPins say by which draw, from which population, the table was collected.
+func collectedPins(p *plan.Priced) []ledger.Pin {
+	frame := ""
+	if c := p.Job.Dataset.Collected; c != nil {
+		frame = c.FrameSHA256
+	}
+	return []ledger.Pin{{Name: "dataset.collected", Is: p.CollectedBy()}, {Name: "dataset.frame", Is: said(frame)}}
 }
 
 // forgotten is the pin that a twin in the tests forgets: "" for none.

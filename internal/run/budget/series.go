@@ -197,6 +197,7 @@ func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*
 		return err
 	}
 	q.Account.Slice.Is, q.SliceKind = s.step.Periods[at], t.SliceKind(q.Account.Slice.Column)
+	pin(&q, s.plan, t)
 	q.Plan, q.Again, q.Lease, q.Content, q.Revise = one.key, s.options.Again, s.options.Lease, ledger.SeriesContent, true
 	// The columns of the slice are known before the debit: the slice was read.
 	if err := one.identified(ctx, t, func(table.Key, []string) (table.Fingerprint, map[string]table.Fingerprint, error) {
