@@ -62,8 +62,8 @@ func TestCollectedIsAmplifiedOnce(t *testing.T) {
 		}
 	}
 	valid(t, schema(t, "report-v1.schema.json"), filepath.Join(o2.Dir, "report.json"))
-	if exit, _ := exitOf(second(run(t, job("other", "population: 61940", "population: 70000")))); exit != pipeline.ExitInvalidJob {
-		t.Errorf("another population: exit %d", exit)
+	if _, code := exitOf(second(run(t, job("other", "population: 61940", "population: 70000")))); code != "LEDGER_PINNED" {
+		t.Errorf("another population: %s", code)
 	}
 	if _, code := exitOf(second(run(t, job("plain", "\n  collected: {method: srswor, population: 61940}", "")))); code != "LEDGER_SAMPLE" {
 		t.Errorf("without the collection: %s", code)

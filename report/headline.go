@@ -85,6 +85,7 @@ func (v *view) headline(p *Page, r *Report) {
 	for _, l := range r.Levels {
 		v.Levels = append(v.Levels, sentence(l.label(w)+": "+l.text(w, r.Dataset)))
 	}
+	v.Believed = r.believed(w)
 }
 
 // lede says in one sentence what was released.

@@ -24,8 +24,9 @@ type Report struct {
 	Publication *Publication `json:"publication,omitempty"`
 	Dataset     Dataset      `json:"dataset"`
 	Guarantee   Guarantee    `json:"guarantee"`
-	Levels      []Level      `json:"levels,omitempty"` // what it is worth to others than one unit
-	Spend       *Spend       `json:"spend,omitempty"`  // where releases share a budget of the job
+	Levels      []Level      `json:"levels,omitempty"`   // what it is worth to others than one unit
+	Believed    []Belief     `json:"believed,omitempty"` // what nothing checks
+	Spend       *Spend       `json:"spend,omitempty"`    // where releases share a budget of the job
 	Draws       []Draw       `json:"draws"`
 	Releases    []Release    `json:"releases"`
 	Budget      *Budget      `json:"budget,omitempty"`

@@ -25,6 +25,7 @@ type view struct {
 	Meter                                   template.HTML
 	Cautions                                []string
 	Levels                                  []string      // what others than a unit are promised
+	Believed                                []string      // what nothing checks
 	First                                   []verdictView // the figures of the first screen
 	Limits                                  []string      // of all releases
 	MoreVerdicts                            int

@@ -50,6 +50,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	if panel, ok := j.Rotates(); ok {
 		r.Dataset.Panel = &report.Panel{Wave: panel.Wave, Waves: panel.Waves, Collected: !panel.Drawn, Again: again}
 	}
+	r.Believed = believed(p)
 	for _, l := range p.Levels() {
 		level := report.Level{Name: l.Name, AtMost: l.AtMost, Epsilon: l.Cost.Epsilon, Delta: l.Cost.Delta, Below: l.Below}
 		if level.Of = report.LevelMember; l.AtMost > 0 {
@@ -88,6 +89,27 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 		r.Collection.ID = p.Table.Kept.ID
 	}
 	return r, nil
+}
+
+// believed lists what the guarantee of a plan rests on, and nothing can check. // P36, P38
+func believed(p *plan.Priced) (out []report.Belief) {
+	j := p.Job
+	panel, rotates := j.Rotates()
+	switch {
+	case rotates && panel.Drawn:
+		out = append(out, report.BelievedKeys)
+	case rotates:
+		out = append(out, report.BelievedKeys, report.BelievedWaves)
+	case j.Dataset.Collected != nil:
+		out = append(out, report.BelievedCollection)
+	}
+	if j.Dataset.Slice != nil {
+		out = append(out, report.BelievedSlices)
+	}
+	if slices.ContainsFunc(p.Releases(), func(r *plan.PricedRelease) bool { builtin, _ := r.Mech.Origin(); return !builtin }) {
+		out = append(out, report.BelievedPlugin)
+	}
+	return out
 }
 
 // published warns where the frame of the job publishes what a release counts. The count

@@ -82,6 +82,9 @@ func WritePlanDetail(w io.Writer, r *report.Report, limit ledger.Limit) error {
 	for _, d := range r.Draws {
 		writeDraw(b, r, d)
 	}
+	for _, one := range r.Believed {
+		fmt.Fprintf(b, "believed, and not checked: %s\n", report.BeliefText(one))
+	}
 	writeTotal(b, r, limit)
 	return b.Flush()
 }

@@ -1,0 +1,24 @@
+package report
+
+// Belief names a promise that the guarantee rests on, and that nothing here can check. // P36, P38
+type Belief string
+
+// The promises. The first four are about state that several runs share.
+const (
+	BelievedKeys       Belief = "keys"       // a key means the same unit in the table of each wave
+	BelievedWaves      Belief = "waves"      // somebody else allotted the units of a panel as the job says
+	BelievedCollection Belief = "collection" // all files of one collection belong to one data set
+	BelievedSlices     Belief = "slices"     // no slice repeats rows of another one in other bytes
+	BelievedPlugin     Belief = "plugin"     // what a plugin adds up moves by no more than its plan says
+)
+
+// BeliefText says in English what is believed.
+func BeliefText(b Belief) string { return wordsIn("en").t("believed." + string(b)) }
+
+// believed says in the words of a page what is believed and not checked.
+func (r *Report) believed(w words) (out []string) {
+	for _, b := range r.Believed {
+		out = append(out, sentence(w.t("believed.not_checked", w.t("believed."+string(b)))))
+	}
+	return out
+}
