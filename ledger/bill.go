@@ -47,7 +47,7 @@ func outside(transaction func() error) error {
 	}
 }
 
-// Priced is what the ledger itself says that a request costs.
+// Priced is the ledger's own price of a request.
 type Priced struct {
 	Cost    privacy.Cost  // in the account's units
 	Charged privacy.Point // the guarantee of everything but the kept samples
@@ -160,7 +160,7 @@ func turns(e privacy.Event) bool {
 	return ok || slices.ContainsFunc(privacy.Children(e), turns)
 }
 
-// Made is what was done to the data: on each kept sample with its draw, by the id of the sample, and all the rest.
+// Made holds the events on the data: one on each kept sample with its draw, by the id of the sample, and one for all the rest.
 type Made struct {
 	Data    privacy.Event // nil for nothing
 	Samples map[string]privacy.Event

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// MaxDepth is how many events may stand inside one another in canonical form.
+// MaxDepth is the number of events that may stand inside one another in canonical form.
 const MaxDepth = 100
 
 // errCanonical says that bytes are no event in canonical form.

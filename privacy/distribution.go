@@ -141,7 +141,7 @@ func distribution(e Event, rel Relation, at string, inside bool) (lossPair, *Uns
 	return out, nil
 }
 
-// fewAtoms is how many lattice steps discrete Laplace noise is treated as discrete.
+// fewAtoms is the number of lattice steps up to which discrete Laplace noise is treated as discrete.
 const fewAtoms = 256
 
 // distributionTerm builds the pair of a single event.

@@ -50,7 +50,7 @@ type Selection interface {
 	Epsilon() float64
 }
 
-// Sensitivity is how far a query moves between neighbours, under each relation.
+// Sensitivity is the largest move of a query between neighbours, under each relation.
 // The zero value stands for 1 under add-remove and 2 under replace-one, as for a sum of
 // values of norm at most 1. Where only AddRemove is given, ReplaceOne is twice that, so that
 // nobody forgets the doubling; a query with a smaller one sets both. Nothing follows from

@@ -93,7 +93,7 @@ func (g *builder) event(depth int) Event {
 	return Multistage{st, g.event(depth - 1)}
 }
 
-// slow is what no query may take, on whatever machine: it is for loops that do not end.
+// slow is a time that no query may take, on whatever machine: it is for loops that do not end.
 const slow = time.Minute
 
 func FuzzAnswer(f *testing.F) {

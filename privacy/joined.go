@@ -9,7 +9,7 @@ import (
 	groups "github.com/dprelease/dprelease/internal/calculus/cluster"
 )
 
-// maxDistinct is how many different draws a Rényi curve adds up as they are. Of more, it
+// maxDistinct is the number of different draws that a Rényi curve adds up as they are. Of more, it
 // joins those that are nearly equal, and charges the worst for each.
 const maxDistinct = 96
 
@@ -151,7 +151,7 @@ func worst(ts []term, maxPlain int) (out []term, joined bool, u *Unsupported) {
 	return slices.Concat(cheap, plain, left, costly), true, nil
 }
 
-// maxCostly is how many different events a composition may hold whose profile is
+// maxCostly is the number of different events that a composition may hold whose profile is
 // itself a long sum.
 const maxCostly = 12
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// processorTime is what this process has used so far, in seconds.
+// processorTime returns the time that this process has used so far, in seconds.
 func processorTime(t *testing.T) float64 {
 	t.Helper()
 	var r syscall.Rusage

@@ -17,7 +17,7 @@ func truncatedGeometric(eps, delta float64, n int) float64 {
 	return p
 }
 
-// keyTable is how many units have each of three keys.
+// keyTable holds the number of units that have each of three keys.
 type keyTable [3]int
 
 // selected is the law of the set of published keys, when a key of n units is kept with

@@ -34,7 +34,7 @@ type Kind struct {
 // complain reports that a field, named by its path below the event, is wrong.
 type complain = func(field, format string, args ...any)
 
-// Shape says which type of value a field holds.
+// Shape is the type of value that a field holds.
 type Shape int
 
 // The shapes of a field.
@@ -81,7 +81,7 @@ const (
 	Unused
 )
 
-// Search says how a calibration looks for the value of a field.
+// Search directs a calibration to the value of a field.
 type Search struct {
 	// Most says that the largest value that meets the target is wanted, else the
 	// smallest.

@@ -91,7 +91,7 @@ func (b belief) probability() float64 {
 	return p
 }
 
-// spending is what a transcript was charged.
+// spending holds the charges of a transcript.
 type spending struct {
 	sample, charged [2]float64 // of each draw: on the sample, on the population
 	table, delta    float64
@@ -99,7 +99,7 @@ type spending struct {
 
 func (s spending) epsilon() float64 { return s.table + s.charged[0] + s.charged[1] }
 
-// charge is what the ledger does with a step.
+// charge adds a step to the charges, as the ledger does.
 type charge func(s spending, x step) spending
 
 func reuseCharge(t *testing.T, r [2]*Reuse) charge {

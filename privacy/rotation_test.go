@@ -257,7 +257,7 @@ func TestTwoValuesAreNotEnough(t *testing.T) {
 }
 
 // Gaussian panels: the charge is that of the pair, never above that of known waves, and known
-// waves are what replace-one costs.
+// waves cost what replace-one costs.
 func TestGaussianRotations(t *testing.T) {
 	for _, c := range []struct {
 		e        Rotation

@@ -17,7 +17,7 @@ const (
 	maxRuns   = int64(1e15) // runs of one event, all repeats around it multiplied
 )
 
-// Error says which part of an expression is wrong, and what to do.
+// Error names the part of an expression that is wrong, and the remedy.
 type Error struct {
 	Path    string // "compose[1].poisson.rate"
 	Message string

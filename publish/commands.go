@@ -42,7 +42,7 @@ func command(use, short, long string, folders int, run func(dirs []string) (answ
 	return c
 }
 
-// answer is what a command prints: a text for people, and the same for programs.
+// answer is the output of a command: a text for people, and the same for programs.
 type answer struct {
 	text string
 	json any

@@ -21,7 +21,7 @@ import (
 // maxWords bounds a file of words, in bytes.
 const maxWords = 4 << 20
 
-// language is what the job's schema says of the words of a publication, and the keys of a job.
+// language is the job's schema for the words of a publication, with the keys of a job.
 type language struct {
 	words *params.Schema
 	keys  []string

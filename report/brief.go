@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Brief is what a terminal says of one release.
+// Brief is the account of one release on a terminal.
 type Brief struct {
 	Release string
 	Grade   string // poor, fair or good

@@ -22,7 +22,7 @@ type Side struct {
 	Values map[string]Table
 }
 
-// Comparison is what differs between two runs. It is made from what both have released, so
+// Comparison lists the differences of two runs. It is made from what both have released, so
 // it costs nothing.
 type Comparison struct {
 	A        string        `json:"a"`
@@ -265,7 +265,7 @@ func (r *result) effects() []bar {
 	return out
 }
 
-// mostCompared is how many rows of a release are listed, the clearest differences first.
+// mostCompared is the number of rows of a release that are listed, the clearest differences first.
 const mostCompared = 200
 
 // differences compares one release. The noises of two runs are independent. Where each lies

@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/verdict"
 )
 
-// verdictView says what one release is worth. Grade is a word for the style sheet: poor,
+// verdictView is the judgement of one release's worth. Grade is a word for the style sheet: poor,
 // fair or good.
 type verdictView struct {
 	Release, Grade, Label, Text string

@@ -6,7 +6,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Keys says how the values of a group column that nobody lists were selected in private.
+// Keys describes the private selection of the values of a group column that nobody lists.
 type Keys struct {
 	Column string `json:"column"`
 	// From is the release whose selection this one uses. All that follows is then that
@@ -22,7 +22,7 @@ type Keys struct {
 	Sizes     []KeySize      `json:"sizes,omitempty"`
 }
 
-// KeySize is how many units a value needs to appear with a probability.
+// KeySize is the number of units that a value needs to appear with a probability.
 type KeySize struct {
 	Chance float64 `json:"chance"`
 	// Units is the number in the population. A sample may see only a part of them.

@@ -6,7 +6,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Level says what the job costs somebody who is less or more than one unit: a member of it, of which Table has one row
+// Level is the cost of the job for somebody who is less or more than one unit: a member of it, of which Table has one row
 // each, or a group of up to AtMost units. It is not charged. A delta of 1 promises nothing.
 type Level struct {
 	Name    string  `json:"name"`

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Limits are what stands between the rows of a table and the values of a release, besides its
+// Limits are the bounds between the rows of a table and the values of a release, besides its
 // filter: what is clipped, capped or left out. All of it is public, and noise_sd tells nothing
 // of it.
 type Limits struct {
@@ -26,7 +26,7 @@ type Limits struct {
 	Text []string `json:"text"`
 }
 
-// CapLimit says how many rows of a unit count.
+// CapLimit bounds the rows of a unit that count.
 type CapLimit struct {
 	Groups int64 `json:"groups,omitempty"` // in how many groups, 0 where the release has none
 	Rows   int64 `json:"rows"`             // in each group, or in all
@@ -39,7 +39,7 @@ type CapLimit struct {
 // countsUnits reports whether the release counts the units of the job by their rows.
 func (r *Release) countsUnits() bool { return r.Limits != nil && r.Limits.UnitRows > 0 }
 
-// CapChoice says how a cap is chosen in private.
+// CapChoice describes the private choice of a cap.
 type CapChoice struct {
 	AtMost int64 `json:"at_most"` // the largest that may be chosen
 	// Made says that the run chose Rows. Before that Rows are the likeliest, or the most.
@@ -103,7 +103,7 @@ func (e Release) Marked() string {
 	return strings.Join(e.Limits.Marks, ", ")
 }
 
-// ColumnLimit says what becomes of the values of one column.
+// ColumnLimit is the treatment of the values of one column.
 type ColumnLimit struct {
 	Column string `json:"column"`
 	// Lower and Upper are the bounds to which numbers are clipped, nil of a category.

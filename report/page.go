@@ -173,7 +173,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "args": func(v *view, f figures) pair { return pair{v, f} }}).Parse(pageText))
 })
 
-// pair is what the template of a figure needs: the page for its words, and the figures.
+// pair holds the data of a figure's template: the page for its words, and the figures.
 type pair struct {
 	Page    *view
 	Figures figures

@@ -167,7 +167,7 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 	return d.HTML(id, title, described(w, bars))
 }
 
-// legend says what the shapes of a picture mean.
+// legend explains the shapes of a picture.
 type legend struct {
 	noise, both string // "" where a picture has no such shape
 	unknown     bool   // how far sampling moves the values is not public

@@ -36,7 +36,7 @@ type Report struct {
 	Look *Look `json:"look,omitempty"`
 }
 
-// Look says what follows from private looks at a table (dprelease check --data). It holds
+// Look holds the consequences of private looks at a table (dprelease check --data). It holds
 // nothing that was seen.
 type Look struct {
 	// Changed are the columns whose bounds or domain differ from those of some look.
@@ -150,7 +150,7 @@ func (p *Periods) words(amount string) string {
 // HeldByCap is Periods.Held where a unit counts in its first periods alone.
 const HeldByCap = "cap"
 
-// Panel says which wave of a panel a job is about. Collected says that somebody else drew the panel
+// Panel names the wave of a panel that a job is about. Collected says that somebody else drew the panel
 // and the table is the wave; else the program draws the wave from the table.
 type Panel struct {
 	Wave      int64 `json:"wave"`
@@ -252,7 +252,7 @@ type Draw struct {
 	Kept *Kept `json:"kept,omitempty"`
 }
 
-// Kept says what a draw that several jobs use has cost so far: everything released
+// Kept is the cost so far of a draw that several jobs use: everything released
 // from it is composed on the sample and amplified once, and each job is charged the
 // difference that it makes (P4). Figures are rounded up.
 type Kept struct {
@@ -344,7 +344,7 @@ func (r *Report) Unconfined() []string {
 	return out
 }
 
-// unconfined is what Mechanism.Sandbox says of processes that nothing confined.
+// unconfined is the value of Mechanism.Sandbox for processes that nothing confined.
 const unconfined = "none"
 
 // What a result of a third party's plugin rests on.
@@ -356,7 +356,7 @@ const (
 	ResultTrusted = "trusted"
 )
 
-// ExpectedError says what the plan knows about an error before anybody reads the data.
+// ExpectedError is the plan's knowledge of an error before anybody reads the data.
 type ExpectedError struct {
 	Field   string  `json:"field"`
 	NoiseSD float64 `json:"noise_sd,omitempty"`
@@ -419,7 +419,7 @@ type Budget struct {
 	Note   string  `json:"note,omitempty"`
 }
 
-// Slices is what the slices of an account have spent, this job included (P26): the largest
+// Slices is the spend of the slices of an account, this job included (P26): the largest
 // one, which is the guarantee for a unit in one slice, and all of them together, which is
 // the guarantee for a unit that is in each.
 type Slices struct {
@@ -459,7 +459,7 @@ type Sidecar struct {
 // WriteJSON writes NAME.meta.json.
 func (s *Sidecar) WriteJSON(w io.Writer) error { return writeJSON(w, s) }
 
-// Publication is what a page says of itself: words, which nothing depends on.
+// Publication is the account that a page gives of itself: words, which nothing depends on.
 type Publication struct {
 	Title     string `json:"title,omitempty"`
 	Publisher string `json:"publisher,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Sampling is what drawing the sample adds to the error of a released value. It
+// Sampling is the error that drawing the sample adds to that of a released value. It
 // follows from the design, the public bounds and what the job assumes, never from
 // data (P19).
 type Sampling struct {
@@ -83,7 +83,7 @@ func (e ExpectedError) Text() []string {
 	return out
 }
 
-// noUse is how a mechanism's note begins that says that the value tells nothing.
+// noUse begins the note of a mechanism about a value that tells nothing.
 const noUse = "no use: "
 
 // Useless explains why a value with this error tells nothing, "" where it may tell

@@ -84,7 +84,7 @@ type Position struct {
 	Epsilon float64 `json:"epsilon"`
 }
 
-// positionPoints is how many positions a report holds at most.
+// positionPoints is the most positions that a report holds.
 const positionPoints = 80
 
 // NewPositions is the curve of an event that is one last iterate over batches, at the

@@ -16,7 +16,7 @@ func (x Exact) String() string {
 	return "ε\u00a0" + x.Epsilon + ", δ\u00a0" + strings.Replace(x.Delta, "e-0", "e-", 1)
 }
 
-// Spend is what a job spends in all where its releases share a budget.
+// Spend is the cost of a job in all where its releases share a budget.
 type Spend struct {
 	Exact
 	// Larger says that the shares add up to more: releases together cost less than the sum

@@ -20,7 +20,7 @@ type stepView struct {
 	Text    string
 }
 
-// maxStories is how many draws are told; the table of draws has the others.
+// maxStories is the number of draws that are told; the table of draws has the others.
 const maxStories = 4
 
 // story describes how the releases of each draw came about. It knows the design and the

@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// view holds what the template prints: words and numbers, with nothing left to decide.
+// view holds the words and numbers that the template prints, with nothing left to decide.
 type view struct {
 	words words
 

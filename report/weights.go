@@ -17,13 +17,13 @@ type Weights struct {
 	Draw bool `json:"times_draw,omitempty"`
 }
 
-// Shrink is how weights are moved towards a public value.
+// Shrink moves weights towards a public value.
 type Shrink struct {
 	To   float64 `json:"to"`
 	Keep float64 `json:"keep"`
 }
 
-// NotCovered says what a guarantee leaves out where rows have the weights of a survey (P29).
+// NotCovered is a limit of the guarantee where rows have the weights of a survey (P29).
 const NotCovered = "weights are taken as given: where they were calibrated, or adjusted for people who did not answer, one person's answers are part of other people's weights, and the guarantee does not cover that"
 
 // Text says in sentences what was done with the weights, and what is not covered; nothing for

@@ -8,7 +8,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Allotment says which units are in a wave of a panel. It draws nothing: who is in which waves
+// Allotment assigns units to the waves of a panel. It draws nothing: who is in which waves
 // follows from a secret of the panel and the identifier of the unit.
 //
 // # Contract

@@ -8,8 +8,8 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Estimate says how the variance of Σ x over the draws of a design is estimated from one
-// draw: by Square·Σ f·x² − Mean·(Σ x)². Here x is what a drawn row adds, its weight
+// Estimate is a formula that estimates the variance of Σ x over the draws of a design from one
+// draw: Square·Σ f·x² − Mean·(Σ x)². Here x is what a drawn row adds, its weight
 // included; f is 1 − 1/w where rows carry weights, and 1 where all weights are equal and
 // left out.
 type Estimate struct {

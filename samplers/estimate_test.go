@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// of is what an estimate says of the draw m, in which the rows add x.
+// of returns the estimate from the draw m, in which the rows add x.
 func (e Estimate) of(m int64, x, w []float64, strata []int32, best bool) float64 {
 	if c := e.Clusters; c != nil {
 		total, sum := make([]float64, c.Number), 0.0

@@ -33,7 +33,7 @@ type Cap struct {
 	Binds   Binds
 }
 
-// Binds says what a limit is to the values that it limits. The zero value says that it may change them, so that no interval of
+// Binds is the effect of a limit on the values that it limits. The zero value says that it may change them, so that no interval of
 // a value without it follows (P41).
 type Binds string
 

@@ -94,7 +94,7 @@ func run(draws int, data, out, only string, cells bool) error {
 // enough is from how many drawn units on a value should be shown.
 const enough = 20
 
-// verdict holds what all figures together say. Those of small tables' extreme ranks do not count as blank: they are there to be blank.
+// verdict holds the judgement of all figures together. Those of small tables' extreme ranks do not count as blank: they are there to be blank.
 type verdict struct {
 	figures         int // values that are shown often enough to be judged
 	lowest, highest float64

@@ -32,7 +32,7 @@ const (
 	Units = "units"
 )
 
-// MostRows is how many rows a unit counts as under a cap that is chosen in private, whichever it is: each row counts
+// MostRows is the number of rows that a unit counts as under a cap that is chosen in private, whichever it is: each row counts
 // MostRows/cap times.
 const MostRows = 720
 

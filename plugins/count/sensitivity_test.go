@@ -146,7 +146,7 @@ func (w world) cells(t *testing.T, f *linear.Form, records []record) []int64 {
 	return sums[0]
 }
 
-// declared is what the query declares.
+// declared returns the declaration of the query.
 func (w world) declared(f *linear.Form) (l1, l2 privacy.Sensitivity, cells int64) {
 	q := f.Queries[0]
 	return q.Reach.Sensitivity(f.Cells.Units(w.req.Public, q.Values...))
@@ -244,7 +244,7 @@ func TestSensitivityOfASumThatStays(t *testing.T) {
 // A column with one group is a filter: rows that do not pass have the code -1. A replaced
 // row that passes may vanish (P24), and moves its one cell no further than when it comes
 // or goes, or than from one bound to the other. Every pair of rows is tried; the largest
-// move is what is declared, and half of that would be refuted.
+// move is the declared one, and half of that would be refuted.
 func TestFilterPaysOnce(t *testing.T) {
 	pass := category("pass", "yes")
 	pass.Missing = sdk.MissingDrop

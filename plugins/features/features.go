@@ -11,7 +11,7 @@ import (
 // Intercept is the name of the coefficient that belongs to no column.
 const Intercept = "(intercept)"
 
-// Feature says how one column becomes coordinates.
+// Feature turns one column into coordinates.
 type Feature struct {
 	Column       sdk.Column
 	Log          bool    // use the logarithm of the clipped value

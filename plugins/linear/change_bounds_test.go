@@ -40,7 +40,7 @@ func TestChangesAtTheBoundsHold(t *testing.T) {
 	}
 }
 
-// changesAt is how often the interval of a change holds in 1,000 cells that are alike, and in how many there is one.
+// changesAt counts how often the interval of a change holds in 1,000 cells that are alike, and in how many there is one.
 func changesAt(t *testing.T, m sdk.Mechanism, params string, rows [2]int, shares [2]float64, correlation float64) (held, shown float64) {
 	const cells = 1000
 	req := lineartest.Request(params+`,"by":"g","noise":"gaussian","interval":{"level":95}}`, 0, number("y", 0, 1), number("x", 0, 2), groups(cells))

@@ -42,7 +42,7 @@ func target(delta float64, under ...privacy.Relation) sdk.PlanRequest {
 	return sdk.PlanRequest{Public: sdk.Public{SampleRelations: under}, Target: privacy.Point{Epsilon: 1, Delta: delta}}
 }
 
-// claimOf is what sums of numbers in [0, 1] by many groups declare for units in k of them.
+// claimOf returns the declaration of sums of numbers in [0, 1] by many groups, for units in k of them.
 func claimOf(k int64) claim {
 	var c claim
 	c.l1, c.l2, c.coordinates = Scalar(0, 1<<20).Sensitivity(Units{Cells: 1000, Groups: k, Rows: 1, Switches: true, Leaves: true})

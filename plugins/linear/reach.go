@@ -7,7 +7,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Reach says how far rows can move the numbers of a cell, in lattice steps.
+// Reach bounds the distance by which rows can move the numbers of a cell, in lattice steps.
 type Reach struct {
 	// Parts is how many numbers a cell has, and Touch how many of them one row can add to.
 	Parts, Touch int
@@ -148,7 +148,7 @@ func (r Reach) swap() Norms {
 	return norms(larger(r.Stay.L1, r.Come.L1), larger(r.Stay.Square, r.Come.Square))
 }
 
-// Units says how the rows of one unit lie in the cells.
+// Units bounds the spread of the rows of one unit over the cells.
 type Units struct {
 	// Cells is how many cells there are. A unit has rows in at most Groups of them and at
 	// most Rows in each; both are 1 where a row is a unit.

@@ -174,7 +174,7 @@ func worlds() (all []Units) {
 	return all
 }
 
-// exceeded says what a claim leaves out, or "".
+// exceeded describes a move that a claim leaves out, or returns "".
 func exceeded(l1, l2 privacy.Sensitivity, coordinates int64, rows [][]int64, u Units) string {
 	units := unitsOf(rows, u)
 	for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {

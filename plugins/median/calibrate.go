@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// smoothing is how an (ε, δ) budget is spent on one quantile: noise S/shift·Lap(1)
+// smoothing holds the parts of an (ε, δ) budget that is spent on one quantile: noise S/shift·Lap(1)
 // with S the beta-smooth sensitivity.
 type smoothing struct {
 	shift  float64 // s: what moving the quantile by S costs

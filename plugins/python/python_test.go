@@ -89,7 +89,7 @@ func TestProtos(t *testing.T) {
 	}
 }
 
-// only is what goes over the wire.
+// only returns the part of a description that goes over the wire.
 func only(f *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto {
 	out := &descriptorpb.FileDescriptorProto{Package: f.Package, MessageType: f.MessageType, EnumType: f.EnumType, Service: f.Service}
 	return proto.Clone(out).(*descriptorpb.FileDescriptorProto)

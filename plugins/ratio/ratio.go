@@ -111,7 +111,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	}, nil
 }
 
-// squareShare is how much squares may count beside a value.
+// squareShare is the most that squares may count beside a value.
 const squareShare = 2
 
 // squares adds the ranges of the products that an interval needs.

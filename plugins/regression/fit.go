@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// fit is what follows from the noisy sums. It is post-processing: nothing here sees
+// fit holds the results that follow from the noisy sums. It is post-processing: nothing here sees
 // the table.
 type fit struct {
 	coefficients  []float64 // in the columns' own units, the intercept first

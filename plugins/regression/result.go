@@ -73,7 +73,7 @@ func (l *layout) result(f fit) sdk.Result {
 	}}
 }
 
-// examples is how many features the plan gives figures for.
+// examples is the number of features that the plan gives figures for.
 const examples = 4
 
 // expected returns what is known of the noise before any row is read. How far it moves

@@ -18,7 +18,7 @@ const (
 	maxRows = 1 << 32
 )
 
-// sums says which products are added up. A row is a vector v of size numbers: 1 for
+// sums lists the products that are added up. A row is a vector v of size numbers: 1 for
 // the intercept, the coordinates of the features, the target. The sum of v[i]·v[j] is
 // released for i ≤ j, except where it is known or another sum already holds it.
 type sums struct {

@@ -60,7 +60,7 @@ func (d Description) Takes(parameter string) bool {
 	return json.Unmarshal(d.Params, &schema) == nil && schema.Properties[parameter] != nil
 }
 
-// name is what a mechanism may be called.
+// name matches the names that a mechanism may have.
 var name = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 
 // Check returns what is wrong with a plan as the answer to req, or nil. It does

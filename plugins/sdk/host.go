@@ -11,7 +11,7 @@ import (
 // release has then failed, whatever the mechanism does.
 var ErrHost = errors.New("host refused the noise call")
 
-// Host is what the host does for a mechanism during a release. Every call names
+// Host serves a mechanism during a release: it draws the noise. Every call names
 // the event that it causes, which must be the next leaf of the plan's event;
 // any other call fails the release.
 type Host interface {

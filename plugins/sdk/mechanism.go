@@ -86,7 +86,7 @@ type PlanRequest struct {
 	_ struct{}
 }
 
-// Public is what anyone may know about the table and the draw.
+// Public holds the facts that anyone may know about the table and the draw.
 type Public struct {
 	// Relation is the relation of the guarantee on the population.
 	Relation privacy.Relation
@@ -162,7 +162,7 @@ type Design struct {
 	_ struct{}
 }
 
-// ColumnType says how a column's values reach the mechanism.
+// ColumnType is the form in which a column's values reach the mechanism.
 type ColumnType string
 
 const (
@@ -172,7 +172,7 @@ const (
 	Category ColumnType = "category"
 )
 
-// Missing says what becomes of null and NaN.
+// Missing is the rule for null and NaN.
 type Missing string
 
 const (
@@ -199,7 +199,7 @@ type Column struct {
 	_ struct{}
 }
 
-// Plan is what a release will cause and look like.
+// Plan is the promise of a release before any row is read: its reads, its costs and its shape.
 type Plan struct {
 	// Columns are the names of the columns that Release will read, in order.
 	Columns []string
@@ -270,7 +270,7 @@ type Field struct {
 	_ struct{}
 }
 
-// Statistic is what a released number estimates, in each of its groups.
+// Statistic is the quantity that a released number estimates, in each of its groups.
 type Statistic string
 
 // The known statistics. A count is of rows, and a share is the part of them that has a property.
@@ -313,7 +313,7 @@ const (
 	String  FieldType = "string"
 )
 
-// ExpectedError is what is known about the noise in one output column before
+// ExpectedError holds the facts known about the noise in one output column before
 // any data is read.
 type ExpectedError struct {
 	Field string
@@ -389,7 +389,7 @@ func (r ReleaseRequest) PlanRequest() PlanRequest {
 	return PlanRequest{Params: r.Params, Public: r.Public, Target: r.Target, InRho: r.InRho}
 }
 
-// Result is what a release returns. Its columns are those of the plan's Output. If they include
+// Result is the output of a release. Its columns are those of the plan's Output. If they include
 // strings "kind" and "name", a row of the kind "verdict" says in its name whether the release can
 // be relied on; the report and the run repeat it. If they include strings FlagField, a row whose
 // flag is not empty may hold NaN in columns of numbers: the host shows these values as blank.

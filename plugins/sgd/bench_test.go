@@ -58,7 +58,7 @@ func BenchmarkEpoch(b *testing.B) {
 	perRecord(b)
 }
 
-// BenchmarkEpochMemory is what the memory alone allows: every cache line of the
+// BenchmarkEpochMemory measures the pace that the memory alone allows: every cache line of the
 // records of each batch is loaded once, on all cores.
 func BenchmarkEpochMemory(b *testing.B) {
 	_, m := benchTable()

@@ -7,7 +7,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// pace is how a descent moves, all of it public: the step size, the momentum of
+// pace holds the rules by which a descent moves, all of them public: the step size, the momentum of
 // Nesterov's method, and the iterates whose mean is released.
 type pace struct {
 	step, momentum float64

@@ -135,7 +135,7 @@ func (p params) checkNumbers() error {
 	return nil
 }
 
-// schedule says how the steps use the records. All of it is public.
+// schedule assigns the records to the steps. All of it is public.
 type schedule struct {
 	rows  float64 // the public number of records, or the public guess of it
 	rate  float64

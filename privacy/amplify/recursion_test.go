@@ -58,7 +58,7 @@ func with(sample []int, x int) []int {
 	return out
 }
 
-// replaced is how many records of a must be replaced to make b.
+// replaced returns the number of records of a that must be replaced to make b.
 func replaced(a, b []int) float64 {
 	n := len(a)
 	for _, x := range a {

@@ -38,7 +38,7 @@ func (q *Query) QueryPos(path string) (Pos, bool) { return lang.Nearest(q.places
 // or of the nearest thing around it.
 func (q *Query) Pos(path string) (Pos, bool) { return lang.Nearest(q.places, "event."+path) }
 
-// Given says what a question fixes, and so what it asks.
+// Given names the quantities that a question fixes, and so the one that it asks for.
 type Given uint8
 
 const (

@@ -61,7 +61,7 @@ type Params struct {
 	_        struct{}
 }
 
-// Refusal says which condition of the theorem does not hold.
+// Refusal names a condition of the theorem that does not hold.
 type Refusal struct {
 	// Field is the parameter at fault, named as in [Params].
 	Field string

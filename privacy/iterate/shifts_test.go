@@ -37,7 +37,7 @@ func cheapest(z0, c float64, s, sigma []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// uses are what happens to the distance in each step of a cyclic run, for a record at the given position of the cycle, in units of Eta.
+// uses returns the changes of the distance, in units of Eta, in each step of a cyclic run, for a record at a position of the cycle.
 func uses(p Params, position int64) (s, sigma []float64) {
 	l, epochs := p.batches(), max(p.Epochs, 1)
 	early := p.Early

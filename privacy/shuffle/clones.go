@@ -64,7 +64,7 @@ func (c *clones) delta(eps float64) Interval {
 	return out
 }
 
-// tilt holds what depends on eps only.
+// tilt holds the numbers that depend on eps only.
 type tilt struct {
 	rho, kappa float64
 	gap        float64 // κ·(1 − ρ), without cancellation

@@ -36,7 +36,7 @@ type Subject struct {
 	Digest map[string]string `json:"digest"`
 }
 
-// Predicate says how the files came about. It has no time and no word of the ledger.
+// Predicate is an account of the making of the files. It has no time and no word of the ledger.
 type Predicate struct {
 	Tool       report.Tool        `json:"tool"`
 	Job        report.Job         `json:"job"`

@@ -156,7 +156,7 @@ func (e entry) finish() (*Entry, error) {
 	return out, nil
 }
 
-// IncompleteError says which words the registry demands and the job does not have.
+// IncompleteError lists the words that the registry demands and the job does not have.
 type IncompleteError struct{ Keys []string }
 
 // Error names the keys.

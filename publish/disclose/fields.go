@@ -3,7 +3,7 @@ package disclose
 // RegistryCommit is the state of the registry's rules that entries are written for.
 const RegistryCommit = "3e9c812a924cf01d228f26f6c462c59c391c3f2a (15 July 2026)"
 
-// kind is what a field of an entry holds.
+// kind is the type of the values of an entry's field.
 type kind string
 
 const (

@@ -17,7 +17,7 @@ import (
 // GuidelineText names the guideline. The list of hazards was checked against its draft.
 const GuidelineText = "NIST SP 800-226 (final since March 2025), hazards as listed in its draft of December 2023"
 
-// Verdict is what the program can say of a hazard.
+// Verdict is the program's judgement of a hazard.
 type Verdict string
 
 // The verdicts of the assessment.

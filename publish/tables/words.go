@@ -2,7 +2,7 @@ package tables
 
 import "fmt"
 
-// texts are what this package says in a publication, in each language of the report.
+// texts are the sentences of this package in a publication, in each language of the report.
 var texts = map[string]map[string]string{
 	"en": {
 		"status":      "U: not reliable; Q: not shown; empty: normal",

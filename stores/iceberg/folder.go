@@ -19,7 +19,7 @@ import (
 	"github.com/dprelease/dprelease/stores/blobs"
 )
 
-// folder is where a table lies: in the file system or, with a bucket, in object storage.
+// folder is the place of a table: in the file system or, with a bucket, in object storage.
 type folder struct {
 	root    string // a path, or an address without options
 	options string

@@ -74,7 +74,7 @@ func change(t testing.TB, dir string, do func(m map[string]any)) string {
 	return to
 }
 
-// read is what a snapshot holds: rows, columns and the sum of each number column, with missing values counted.
+// read returns the content of a snapshot: rows, columns and the sum of each number column, with missing values counted.
 func read(ctx context.Context, path string, id int64) (string, error) {
 	tab, err := iceberg.Open(ctx, iceberg.Source{Path: path, Snapshot: id}, table.Spec{})
 	if err != nil {

@@ -1,10 +1,12 @@
 package house
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -34,9 +36,9 @@ func talks(fset *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// A comment of a function says what the function does: "population returns the size, or −1".
-func TestCommentsSayWhatFunctionsDo(t *testing.T) {
-	seen := 0
+// goFiles calls visit for every Go file of the repository outside of testdata and hidden folders.
+func goFiles(t *testing.T, visit func(path string) error) {
+	t.Helper()
 	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -47,7 +49,21 @@ func TestCommentsSayWhatFunctionsDo(t *testing.T) {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		return visit(path)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A comment of a function says what the function does: "population returns the size, or −1".
+func TestCommentsSayWhatFunctionsDo(t *testing.T) {
+	seen := 0
+	goFiles(t, func(path string) error {
+		if strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
 		fset := token.NewFileSet()
@@ -61,9 +77,6 @@ func TestCommentsSayWhatFunctionsDo(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if seen < 700 {
 		t.Errorf("only %d files were looked at", seen)
 	}
@@ -89,6 +102,50 @@ func TestRoundaboutCommentsAreFound(t *testing.T) {
 		}
 		if places := talks(fset, f); (len(places) > 0) != found {
 			t.Errorf("%q: found %v", text, places)
+		}
+	}
+}
+
+// evasive finds a line of a comment at the left margin that begins with what, how or where a thing is and does not name it.
+var evasive = regexp.MustCompile(`(?m)^// \w+ (is|are|says|tells|holds|gives) (what|how|where|which|when)\b`)
+
+// A comment names the thing itself, in tests too: "limit is the time that a run may take".
+func TestCommentsNameTheThing(t *testing.T) {
+	seen := 0
+	goFiles(t, func(path string) error {
+		if strings.HasSuffix(path, ".pb.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		seen++
+		for _, at := range evasive.FindAllIndex(text, -1) {
+			line := 1 + bytes.Count(text[:at[0]], []byte("\n"))
+			t.Errorf("%s:%d: %q: name the thing with a noun (is the number of, holds the answers, lists the rules), or say what it does",
+				path, line, text[at[0]:at[1]])
+		}
+		return nil
+	})
+	if seen < 1200 {
+		t.Errorf("only %d files were looked at", seen)
+	}
+}
+
+func TestEvasiveCommentsAreFound(t *testing.T) {
+	for text, found := range map[string]bool{
+		"package p\n\n// limit is how long a run may take.\n":       true,
+		"// rows are what a scan delivers.\ntype rows int\n":        true,
+		"// This one ends so: a\n// panel says which wave it is.\n": true,
+		"// place holds where a table lies.\n":                      true,
+		"// limit is the time that a run may take.\n":               false,
+		"// ready reports whether a run may start.\n":               false,
+		"// size is whatever fits.\n":                               false,
+		"var text = `x // limit is how long a run may take`\n":      false,
+	} {
+		if evasive.MatchString(text) != found {
+			t.Errorf("%q: found %v", text, !found)
 		}
 	}
 }

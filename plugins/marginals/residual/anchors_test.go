@@ -74,7 +74,7 @@ func (w *Workload) largest(sigma []float64) float64 {
 	return most
 }
 
-// spent is what the variances cost: 1.
+// spent returns the cost of the variances, which is 1.
 func (w *Workload) spent(sigma []float64) float64 {
 	sum := 0.0
 	for b, p := range w.cost {

@@ -36,7 +36,7 @@ func (a Attribute) Nodes(level int) int {
 	return a.Levels[level-1].Nodes()
 }
 
-// facts says what a level costs and how its noise spreads to the levels below it.
+// facts holds the cost of a level and the spread of its noise to the levels below it.
 type facts struct {
 	// scales holds a whole number for each node of the level above: the contrasts among m
 	// children are scale·(m·x − Σ x), and scale·m is about unit for all of them.

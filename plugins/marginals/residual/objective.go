@@ -81,7 +81,7 @@ func (w *Workload) LeastLargest(weights []float64) (sigma []float64, gap float64
 	return best.sigma, best.gap
 }
 
-// point is what follows from a choice of weights. Its sum is a lower bound of the least largest
+// point holds the results of a choice of weights. Its sum is a lower bound of the least largest
 // variance, and the largest of its variances an upper bound.
 type point struct {
 	sigma, variances []float64

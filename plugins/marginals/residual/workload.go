@@ -31,7 +31,7 @@ type Workload struct {
 	cost      []float64
 }
 
-// share says how much noise of variance 1 in a residual adds to the mean variance of a table.
+// share is the amount that noise of variance 1 in a residual adds to the mean variance of a table.
 type share struct {
 	residual int32
 	factor   float64

@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// patience is how long a release may take to notice that it was given up.
+// patience is the time that a release may take to notice that it was given up.
 const patience = 5 * time.Second
 
 // largestBatch is the most rows that a host puts into one batch (plugin-v1).

@@ -16,7 +16,7 @@ const (
 	memoryGap = 64 << 20
 )
 
-// retries is how often a gap is measured again, on each table in turn, before it counts. The gaps of
+// retries is the number of times that a gap is measured again, on each table in turn, before it counts. The gaps of
 // a busy machine do not always point the same way.
 const retries = 5
 

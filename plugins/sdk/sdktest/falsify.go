@@ -20,7 +20,7 @@ const (
 	maxStatistics = 6
 )
 
-// pilots is how many pairs are tried before one is looked at closely.
+// pilots is the number of pairs that are tried before one is looked at closely.
 const pilots = 10
 
 // Statistic is the result of many runs on one pair of tables, for a mechanism that draws

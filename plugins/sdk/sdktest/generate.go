@@ -35,7 +35,7 @@ func newGenerator(req sdk.PlanRequest, plan sdk.Plan, claimed []privacy.Relation
 	return g
 }
 
-// style is how one table is filled.
+// style is the pattern with which one table is filled.
 type style int
 
 const (

@@ -91,7 +91,7 @@ func (l layout) table(rows []record, batch int) Table {
 	return t
 }
 
-// maxPrinted is how many rows of a table are printed beside those that differ.
+// maxPrinted is the number of rows of a table that are printed beside those that differ.
 const maxPrinted = 40
 
 // print shows a pair side by side, the records that differ with a mark.

@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// SmoothClaim is how a mechanism splits the (ε, δ) of a SmoothLaplace call: the
+// SmoothClaim divides the (ε, δ) of a SmoothLaplace call as a mechanism does: the
 // value moves by at most Shift·scale between neighbours, and the scale by a factor
 // of at most e^±Beta.
 type SmoothClaim struct{ Beta, Shift float64 }

@@ -13,7 +13,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Config says how hard the suite tries. The zero value stands for the defaults.
+// Config sets the effort of the suite. The zero value stands for the defaults.
 type Config struct {
 	// Requests are what the mechanism is to plan and release; empty stands for those
 	// that Requests finds.
@@ -55,7 +55,7 @@ type Finding struct {
 	Tables string `json:"tables,omitempty"`
 }
 
-// Report holds what the suite saw. A report without findings proves nothing.
+// Report holds the findings of the suite. A report without findings proves nothing.
 type Report struct {
 	Mechanism   string    `json:"mechanism"`
 	Version     string    `json:"version"`

@@ -133,7 +133,7 @@ func connInfo(m []byte) (id uint32, path string, ok bool) {
 	return id, path, ok && path != ""
 }
 
-// announced is how long the host may take to announce a socket.
+// announced is the time that the host may take to announce a socket.
 const announced = 5 * time.Second
 
 // dial connects to a socket that the host announces.

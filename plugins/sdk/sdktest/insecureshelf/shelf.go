@@ -156,7 +156,7 @@ func readAll(c sdk.Column, rows sdk.Rows) ([]int64, error) {
 	return out, err
 }
 
-// steps is how many lattice steps a whole range has.
+// steps is the number of lattice steps that a whole range has.
 const steps = 1 << 20
 
 // lattice is the lattice value of x: 0 at the lower bound, steps at the upper.
