@@ -41,11 +41,7 @@ func check(j *Job, o Options, told Problems) Problems {
 	k := &checker{j: j, told: told}
 	k.dataset()
 	k.unit()
-	if j.Dataset.Several() {
-		k.tables()
-	} else {
-		k.oneTable()
-	}
+	k.tables()
 	k.levels()
 	first := &checker{j: j.First(), told: told} // designs draw units by the columns of the population
 	for i := range j.Samples {
@@ -62,13 +58,8 @@ func check(j *Job, o Options, told Problems) Problems {
 	k.releases()
 	k.series()
 	k.engine()
-	if j.Dataset.Several() {
-		k.weightsOfTables()
-		k.askedOfTables()
-	} else {
-		k.measures()
-		k.searches()
-	}
+	k.weightsOfTables()
+	k.askedOfTables()
 	k.spend()
 	k.rho()
 	if o.Mechanisms != nil {

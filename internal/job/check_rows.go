@@ -300,13 +300,13 @@ func (k *checker) levels() {
 	}
 	t, known := d.TableOf(m.Table)
 	switch {
-	case !d.Several() && m.Table != "":
+	case len(d.Tables) == 0 && m.Table != "":
 		k.wrong("dataset.unit.members.table", "leave it out", "is for a data set with several tables")
-	case !d.Several() && d.Key.Rows > 0:
+	case len(d.Tables) == 0 && d.Key.Rows > 0:
 		k.wrong("dataset.unit.members", "leave it out", "is for units with several rows")
-	case d.Several() && !k.toldOf("dataset.unit.members.table") && !known:
+	case len(d.Tables) > 0 && !k.toldOf("dataset.unit.members.table") && !known:
 		k.wrong("dataset.unit.members.table", hintOr(lang.DidYouMean(m.Table, k.tableNames()), "tables of the job", k.tableNames()), "%s is not a table of the job", lang.Shown(m.Table))
-	case d.Several() && t.OneRow:
+	case known && t.OneRow:
 		k.wrong("dataset.unit.members.table", "name the table of the members", "is a table in which a unit has one row")
 	}
 }

@@ -13,6 +13,10 @@ import (
 // tables checks a data set of several tables.
 func (k *checker) tables() {
 	d := &k.j.Dataset
+	if len(d.Tables) == 0 {
+		k.oneTable()
+		return
+	}
 	const one = "is for a data set with one table"
 	k.refuse("dataset", []string{"source", "columns", "lookups", "derive", "fold", "cap"}, "say it in the table, under dataset.tables", one)
 	k.refuse("dataset", []string{"slice"}, "filter the rows with where; or release from one table in a job of its own, on the same account",
@@ -146,6 +150,16 @@ func (t *DataTable) places(all map[string]Pos) {
 	}
 }
 
+// each checks the tables one after the other, each as if it were the only one.
+func (k *checker) each(do func(*checker)) {
+	if len(k.j.Dataset.Tables) == 0 {
+		do(k)
+	}
+	for i := range k.j.Dataset.Tables {
+		k.within(&k.j.Dataset.Tables[i], do)
+	}
+}
+
 // within checks one table as if it were the only one, and says where in the job a problem is.
 func (k *checker) within(t *DataTable, do func(*checker)) {
 	view := k.j.Of(t.Name)
@@ -180,7 +194,7 @@ func (k *checker) tableOf(i int, r *Release) bool {
 	path := lang.Key(lang.Item("releases", i), "table")
 	_, ok := k.j.Dataset.TableOf(r.Table)
 	switch known := k.tableNames(); {
-	case !k.j.Dataset.Several():
+	case len(k.j.Dataset.Tables) == 0:
 		return !k.refuse(lang.Item("releases", i), []string{"table"}, "leave it out; a sample is named by from", "is for a data set with several tables")
 	case r.Table == "":
 		if !k.toldOf(path) {

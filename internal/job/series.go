@@ -315,7 +315,7 @@ func (k *checker) series() {
 		path, hint, why string
 	}{
 		{d.Relation == privacy.ReplaceOne, "dataset.relation", "say add-remove", "must be add-remove in a job with a series"},
-		{d.Several(), "dataset.tables", "name one table", "do not go with a series: it knows a period again by its own rows, and would not see that those of another table changed"},
+		{len(d.Tables) > 0, "dataset.tables", "name one table", "do not go with a series: it knows a period again by its own rows, and would not see that those of another table changed"},
 		{d.Collected != nil, "dataset.collected", "leave it out", "does not go with a series: nothing is proven of draws inside one"},
 		{d.Cap != nil, "dataset.cap", "use dataset.fold", "does not go with a series: each run would pick other rows of the same period"},
 		{len(k.j.Samples) > 0, "samples", apart, "do not go with a series: nothing is proven of draws inside one"},

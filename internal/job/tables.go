@@ -40,12 +40,9 @@ func (j *Joined) String() string {
 	return text + ")"
 }
 
-// Several reports whether the data set has several tables.
-func (d *Dataset) Several() bool { return len(d.Tables) > 0 }
-
 // TableNames lists the tables of the data set, in the order of the job: one without a name where there is one table.
 func (j *Job) TableNames() []string {
-	if !j.Dataset.Several() {
+	if len(j.Dataset.Tables) == 0 {
 		return []string{""}
 	}
 	names := make([]string, len(j.Dataset.Tables))

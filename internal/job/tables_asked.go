@@ -10,14 +10,12 @@ import (
 // askedOfTables adds the releases that keys of each table ask for: what finds bounds, and what measures pay for. They count
 // the rows of that table, and are charged with all others.
 func (k *checker) askedOfTables() {
-	for i := range k.j.Dataset.Tables {
-		k.within(&k.j.Dataset.Tables[i], func(t *checker) {
-			t.j.Releases = k.j.Releases
-			t.measures()
-			t.searches()
-			k.j.Releases = t.j.Releases
-		})
-	}
+	k.each(func(t *checker) {
+		t.j.Releases = k.j.Releases
+		t.measures()
+		t.searches()
+		k.j.Releases = t.j.Releases
+	})
 }
 
 // own are the releases from the table that the job is seen from: all of them where the data set is one table.

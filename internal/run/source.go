@@ -122,7 +122,7 @@ func OpenTable(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable
 
 // openAll opens the table of a plan, or all of them.
 func openAll(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, error) {
-	if p.Job.Dataset.Several() {
+	if len(p.Job.Dataset.Tables) > 0 {
 		return openTables(ctx, p, memory)
 	}
 	return openOne(ctx, p, p.Job, p.Columns(), p.Known(), memory)

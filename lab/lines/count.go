@@ -56,7 +56,7 @@ var capabilities = []capability{
 	{"folds", []string{"fold", "folds", "folded", "folding"}},
 	{"keys", []string{"keys", "keyed"}},
 	{"slices", []string{"slice", "sliced"}},
-	{"beam", []string{"beam", "engine", "engines", "parts"}},
+	{"beam", []string{"beam", "engine", "engines"}},
 }
 
 // combination matches texts that refuse something and name a capability with which it does not go.

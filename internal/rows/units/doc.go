@@ -22,8 +22,8 @@
 //     that a Folder writes partial results to the partitions, again and again, and adds them up in the end. An Index writes
 //     its units and their numbers once, and from then on rows with their keys; in the end it finds the first row of each
 //     row's unit, partition by partition, and numbers the first rows in the order of the table (unit_settle.go).
-//   - A Capper knows the numbers of units, so their lowest bits choose the partition. It puts all rows aside, in memory or on
-//     the disk, and chooses when it sees all rows of a unit together (cap_lane.go). A partition that proves too large is divided
+//   - A Capper knows the numbers of units, so their lowest bits choose the partition. It puts all rows aside in a Sorter, which
+//     also keeps the rows of groups for mechanisms that are run group by group, and chooses when it sees all rows of a unit together (cap_lane.go). A partition that proves too large is divided
 //     and begun again: what was chosen for it was not kept.
 //
 // # Memory

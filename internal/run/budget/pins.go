@@ -60,7 +60,7 @@ func unitPins(j *job.Job, t *run.OpenedTable) (out []ledger.Pin) {
 		}
 		out = append(out, ledger.Pin{Name: name, Is: is})
 	}
-	if j.Dataset.Several() {
+	if len(j.Dataset.Tables) > 0 {
 		out = append(out, ledger.Pin{Name: "dataset.population", Is: said(j.Dataset.Population)})
 	}
 	for _, name := range j.TableNames() {

@@ -479,14 +479,14 @@ func datasetReport(j *job.Job) report.Dataset {
 		out.Snapshot = strconv.FormatInt(id, 10)
 	}
 	switch {
-	case d.Several():
+	case len(d.Tables) > 0:
 		out.UnitRows, out.Tables = "joined", tablesReport(j)
 	case d.Folds():
 		out.UnitRows = "folded"
 	case d.Cap != nil:
 		out.UnitRows, out.UnitCap = "capped", &report.Cap{Groups: d.Cap.Groups, Rows: d.Cap.Rows}
 	}
-	if out.UnitRows != "" && !d.Several() {
+	if out.UnitRows != "" && len(d.Tables) == 0 {
 		out.UnitMissing = string(d.Key.Missing)
 	}
 	if s := d.Slice; s != nil {
