@@ -286,6 +286,19 @@ func TestGaussianRotations(t *testing.T) {
 			t.Errorf("%v: %g under replace-one, known waves %g (%v %v)", c.e, replaced.Epsilon, whole.Epsilon, err, err2)
 		}
 	}
+	// Many waves cost what the law of the sum says, within 1 %, and less than Poisson samples at
+	// the same rate.
+	for _, c := range []struct {
+		waves, in int64
+		want      float64
+	}{{48, 1, 0.3054}, {100, 1, 0.2049}, {200, 1, 0.1409}, {1000, 10, 0.6959}} {
+		e := Rotation{Waves: c.waves, In: c.in, Event: Gaussian{Sigma: 2}}
+		a, err := EpsilonAt(e, AddRemove, 1e-6)
+		poisson, err2 := EpsilonAt(Repeat{c.waves, Poisson{float64(c.in) / float64(c.waves), e.Event}}, AddRemove, 1e-6)
+		if err != nil || err2 != nil || !(a.Epsilon >= c.want*0.999 && a.Epsilon <= c.want*1.01 && a.Epsilon < poisson.Epsilon) {
+			t.Errorf("%d of %d waves: ε=%g (%v), want %g, Poisson samples %g (%v)", c.in, c.waves, a.Epsilon, err, c.want, poisson.Epsilon, err2)
+		}
+	}
 	// The pair of one Gaussian wave in four has a lower bound as well.
 	if a, _ := EpsilonAt(Rotation{Waves: 4, In: 1, Event: Gaussian{Sigma: 1}}, AddRemove, 1e-5); !(a.Lower > 2.9 && a.Lower <= 3.039) {
 		t.Errorf("a lower bound of %g", a.Lower)

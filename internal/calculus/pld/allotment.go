@@ -195,11 +195,15 @@ func (o oneOf) reach(d direction, tail float64) (lo, hi float64) {
 }
 
 // sumCells caps the lattice on which ratios are added: the work grows with its square.
-// mostShift caps how far the sums of many ratios may lie from the ratios.
+// mostShift caps how far the sums of many ratios may lie from the ratios, in cells.
 const (
 	sumCells  = 3000
-	mostShift = 1 << 15
+	mostShift = 1 << 18
 )
+
+// coarser is how much coarser sums of many ratios may be rounded than what is done with their
+// measure, which aims far below the tolerance.
+const coarser = 4
 
 // farthest is the largest logarithm of a ratio that is kept, so that no mass underflows.
 const farthest = 250
@@ -209,22 +213,31 @@ func (o oneOf) measure(d direction, r request) (measure, error) {
 	stages := float64(len(o.groups)) + 2*math.Log2(parts)
 	lo, hi := o.reach(d, r.tail)
 	lo, hi = math.Max(lo, -farthest), math.Min(hi, farthest)
-	h := math.Max(r.grid.h/math.Sqrt(stages), math.Max((hi-lo)/sumCells, math.Log(parts)/mostShift))
+	most := 0.0
+	for _, g := range o.groups {
+		most = max(most, g.count)
+	}
+	h := math.Max(math.Min(coarser, math.Sqrt(parts))*r.grid.h/math.Sqrt(stages), math.Log(parts)/mostShift)
+	// The range of a sum of many is shorter than that of one.
+	h = math.Max(h, (hi-lo)/sumCells/math.Ldexp(1, max(0, finer(most)-1)))
 	if !(h > 0) || math.IsInf(h, 0) {
 		return measure{}, errors.New("pld: no lattice fits the range of the losses")
 	}
-	a := newAdder(h, d, r.side)
+	l := newLadder(h, most, d, r.side)
+	end := l[len(l)-1]
 	var all ratios
 	inf := 0.0 // mass that only one of the two distributions has, but for the atom at 0
 	for i, g := range o.groups {
-		one, lost, err := a.ratios(g.node, d, request{side: r.side, grid: newGrid(0, h), tail: r.tail / parts, maxCells: r.maxCells, work: r.work})
+		first := l[l.rung(g.count)]
+		inner := request{side: r.side, grid: newGrid(0, first.h), tail: r.tail / parts, maxCells: r.maxCells, work: r.work}
+		one, lost, err := first.ratios(g.node, d, inner)
 		if err == nil {
-			one, err = a.times(one, g.count, r.work)
+			one, err = l.times(one, g.count, g.weight/o.total, r.tail/float64(len(o.groups)), r.work)
 		}
 		if err == nil && i > 0 {
 			if err = r.work.add(4 * float64(len(one.q))); err == nil {
-				one = a.scaled(one, math.Log(g.weight/o.groups[0].weight))
-				all, err = a.sum(all, one, r.work)
+				one = end.scaled(one, math.Log(g.weight/o.groups[0].weight))
+				all, err = end.sum(all, one, r.work)
 			}
 		} else {
 			all = one
@@ -234,5 +247,5 @@ func (o oneOf) measure(d direction, r request) (measure, error) {
 		}
 		inf += lost * (g.weight * g.count / o.total)
 	}
-	return a.losses(all, math.Log(o.groups[0].weight/o.total), inf), nil
+	return end.losses(all, math.Log(o.groups[0].weight/o.total), inf), nil
 }
