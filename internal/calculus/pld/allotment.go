@@ -201,8 +201,8 @@ const (
 	mostShift = 1 << 18
 )
 
-// coarser is how much coarser sums of many ratios may be rounded than what is done with their
-// measure, which aims far below the tolerance.
+// coarser bounds the step at which sums of many ratios are rounded, as a multiple of the step of
+// the lattice that their measure is put on, which aims far below the tolerance.
 const coarser = 4
 
 // farthest is the largest logarithm of a ratio that is kept, so that no mass underflows.

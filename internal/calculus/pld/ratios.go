@@ -282,7 +282,7 @@ const mostFiner = 4
 // adds to the spread of a sum shrinks as its own spread does.
 func finer(n float64) int { return min(mostFiner, int(math.Log2(n)/2)) }
 
-// rung is where in the ladder the law of one of n ratios starts.
+// rung returns the place in the ladder at which the law of one of n ratios starts.
 func (l ladder) rung(n float64) int { return len(l) - 1 - finer(n) }
 
 // times finds the law of the sum of n independent ratios on the finest lattice, by doubling.
