@@ -38,7 +38,9 @@ func (r *PlannedRelease) inUnits(j *job.Job) error {
 			return fmt.Errorf("%s reads column %q, which its params do not name, so nothing finds the bounds of the column: say lower and upper", r.Job.Mechanism, name)
 		}
 		if drawn(search.From) > drawn(r.Job.From) {
-			return fmt.Errorf("%s reads column %q, which its params do not name, before its bounds are found: say lower and upper, or move the release behind one from %s", r.Job.Mechanism, name, search.From)
+			return fmt.Errorf("%s reads column %q, which its params do not name, before its bounds are found: "+
+				"say lower and upper, or move the release behind one from %s",
+				r.Job.Mechanism, name, search.From)
 		}
 		if !slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return slices.Contains(r.unitsOf(f), name) }) {
 			return fmt.Errorf("%s does not say which of its results are in the unit of column %q, so its bounds cannot be found in private: say lower and upper", r.Job.Mechanism, name)

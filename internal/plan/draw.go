@@ -39,7 +39,9 @@ func (d *DraftDraw) plan(ctx context.Context, j *job.Job, relation privacy.Relat
 		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
 	}
 	if sample.Delta >= math.Nextafter(1, 0) {
-		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), fmt.Sprintf("the delta of its releases is %.3g, as large as the probability that a unit is drawn at all: it would allow publishing the sample", budget.Delta), "ask for a smaller delta in guarantee")}, nil
+		text := fmt.Sprintf("the delta of its releases is %.3g, as large as the probability that a unit is drawn at all: "+
+			"it would allow publishing the sample", budget.Delta)
+		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), text, "ask for a smaller delta in guarantee")}, nil
 	}
 	c, problems, broken := blank.spending(ctx, j, sample)
 	if len(problems) > 0 || broken != nil || d.Kept != nil { // a kept draw's rule leaves nothing over

@@ -93,7 +93,8 @@ func newRatesBySize(j *job.Job, s job.Sample) (samplers.Design, error) {
 	for i := range units {
 		u := sized.Unit(int32(i))
 		if u.Records < 1 {
-			return nil, frameError{message: fmt.Sprintf("%s has no size, so its rows would never be drawn, and no weight could make up for that", strings.Join(u.Key, " ")), hint: "leave it out of the frame, or give it a size of at least 1"}
+			text := strings.Join(u.Key, " ") + " has no size, so its rows would never be drawn, and no weight could make up for that"
+			return nil, frameError{message: text, hint: "leave it out of the frame, or give it a size of at least 1"}
 		}
 		units[i] = samplers.Unit{Key: u.Key}
 		rate := new(big.Rat).Mul(each, new(big.Rat).SetInt64(u.Records))

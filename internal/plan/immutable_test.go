@@ -72,7 +72,8 @@ func TestFilteredGroupsThatStay(t *testing.T) {
 	} {
 		text := strings.NewReplacer("COLLECTED", c.dataset, "columns: {", "columns: {x: {lower: 0, upper: 1}, ").Replace(immutableJob)
 		text, _, _ = strings.Cut(text, "  - {name: all")
-		j, err := job.Parse("job.yaml", []byte(text+"  - {name: r, from: "+c.from+", mechanism: count, by: [region], "+c.filter+", guarantee: {epsilon: 1}}\noutput: {dir: out}\n"), job.Options{})
+		text += "  - {name: r, from: " + c.from + ", mechanism: count, by: [region], " + c.filter + ", guarantee: {epsilon: 1}}\n"
+		j, err := job.Parse("job.yaml", []byte(text+"output: {dir: out}\n"), job.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +162,8 @@ func TestCellsOfStrata(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.NewReplacer("COLLECTED", "\n  frame: {path: "+frame+", records: rows}", "size: 1000", "size: 4", "immutable: true", "",
-		"columns: {", "columns: {x: {lower: 0, upper: 1}, other: {domain: [a, b]}, ", "{method: srswor, size: 100}", "{method: stratified, strata: region, take: {north: 1, south: 1}}").Replace(immutableJob)
+		"columns: {", "columns: {x: {lower: 0, upper: 1}, other: {domain: [a, b]}, ",
+		"{method: srswor, size: 100}", "{method: stratified, strata: region, take: {north: 1, south: 1}}").Replace(immutableJob)
 	j, err := job.Parse(filepath.Join(folder, "job.yaml"), []byte(text), job.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -142,7 +142,8 @@ func (q *Question) strataOf(j *job.Job, d *DraftDraw, e samplers.Estimate) *stra
 	if len(e.Strata) == 0 || len(names) != 1 {
 		return nil
 	}
-	if own, _ := j.Dataset.Column(names[0]); j.Dataset.MayVanish() && (own.Joined == nil || own.Joined.Table != j.Dataset.Population || own.Joined.Of != names[0] || own.Joined.Where.Said()) {
+	if own, _ := j.Dataset.Column(names[0]); j.Dataset.MayVanish() && (own.Joined == nil || own.Joined.Table != j.Dataset.Population ||
+		own.Joined.Of != names[0] || own.Joined.Where.Said()) {
 		return nil
 	}
 	c, ok := q.Public.Column(names[0])

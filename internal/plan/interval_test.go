@@ -105,7 +105,8 @@ func TestIntervalRefused(t *testing.T) {
 
 // The total of a table that is a simple random sample is that of its population, and the interval is about it.
 func TestTotalOfACollectedTable(t *testing.T) {
-	p, err := planIntervals(t, "  size: 1000", "  size: 1000\n  collected: {method: srswor, population: 50000}", "from: s, ", "", "samples: {s: {method: srswor, size: 100}}", "", "mechanism: mean", "mechanism: sum")
+	p, err := planIntervals(t, "  size: 1000", "  size: 1000\n  collected: {method: srswor, population: 50000}", "from: s, ", "",
+		"samples: {s: {method: srswor, size: 100}}", "", "mechanism: mean", "mechanism: sum")
 	if err != nil {
 		t.Fatal(err)
 	}

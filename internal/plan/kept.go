@@ -74,7 +74,8 @@ func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger
 		at := job.Key(job.Key("samples", name), "id")
 		switch k := found[name]; {
 		case k == nil:
-			problems = append(problems, j.Problem(at, "is not a sample of this data set that this ledger keeps", "dprelease ledger show lists them; the data set, its relation and its unit must be the same"))
+			problems = append(problems, j.Problem(at, "is not a sample of this data set that this ledger keeps",
+				"dprelease ledger show lists them; the data set, its relation and its unit must be the same"))
 		case !k.Ready:
 			problems = append(problems, j.Problem(at, "was never stored: the job that drew it did not finish", "run that job with --again, which draws another sample"))
 		}

@@ -180,11 +180,13 @@ func TestBlanked(t *testing.T) {
 	if in.Columns[2].Blank != nil {
 		t.Error("the result itself was changed")
 	}
-	text := strings.NewReplacer("RELATION", "relation: add-remove\n  at_least: 900", "UNIT", "unit: row", "FROM", "", "suppress: {below: 10}, mechanism: mean", "suppress: {below: 10}, mechanism: median").Replace(keyedJob)
+	text := strings.NewReplacer("RELATION", "relation: add-remove\n  at_least: 900", "UNIT", "unit: row", "FROM", "",
+		"suppress: {below: 10}, mechanism: mean", "suppress: {below: 10}, mechanism: median").Replace(keyedJob)
 	for _, c := range []struct{ suppress, mechanism, want string }{
 		{"{below: 10}", "median", "releases[1].suppress: needs the column with the noisy number"},
 	} {
-		j, err := job.Parse("job.yaml", []byte(strings.NewReplacer("suppress: {below: 10}, mechanism: median", "suppress: "+c.suppress+", mechanism: "+c.mechanism).Replace(text)), job.Options{})
+		r := strings.NewReplacer("suppress: {below: 10}, mechanism: median", "suppress: "+c.suppress+", mechanism: "+c.mechanism)
+		j, err := job.Parse("job.yaml", []byte(r.Replace(text)), job.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +209,8 @@ func (m apartOnly) Describe() sdk.Description {
 // P22: a unit that is in three groups pays for three, where a mechanism is run on each
 // group apart; the mechanism is told of one.
 func TestApartUnderCap(t *testing.T) {
-	text := strings.NewReplacer("RELATION", "relation: replace-one\n  size: 1000", "UNIT", capped[1], "FROM", "", "by: [town, sex], keys: {guarantee: {epsilon: \"0.4\", delta: \"2e-6\"}, at_most: 200}", "by: [sex]",
+	text := strings.NewReplacer("RELATION", "relation: replace-one\n  size: 1000", "UNIT", capped[1], "FROM", "",
+		"by: [town, sex], keys: {guarantee: {epsilon: \"0.4\", delta: \"2e-6\"}, at_most: 200}", "by: [sex]",
 		"by: [town, sex], keys: {from: towns}, suppress: {below: 10}", "by: [sex]").Replace(keyedJob)
 	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
 	if err != nil {

@@ -88,7 +88,8 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 		out.Cells = NewCells(j, r, values)
 		out.Cells.Column = out.Cells.name(j)
 		out.Public.Columns = append(slices.DeleteFunc(out.Public.Columns, func(c sdk.Column) bool { return c.Name == out.Cells.Column }),
-			sdk.Column{Name: out.Cells.Column, Type: sdk.Category, Domain: out.Cells.Labels(), Missing: out.Cells.missing(filtered), Immutable: (!filtered || whole(j, r)) && out.Cells.keeps(j, d)})
+			sdk.Column{Name: out.Cells.Column, Type: sdk.Category, Domain: out.Cells.Labels(), Missing: out.Cells.missing(filtered),
+				Immutable: (!filtered || whole(j, r)) && out.Cells.keeps(j, d)})
 		if out.Params, err = with(r.Params, "by", out.Cells.Column); err != nil {
 			return out, err
 		}

@@ -141,7 +141,8 @@ func (r *PlannedRelease) noTrend(spec *job.Series) error {
 	}
 	way := "say binds: definition or binds: never in dataset.cap, or leave change out of publish"
 	if slices.Contains(w.Marks, MarkPeriods) {
-		way = fmt.Sprintf("say at_most: %d in periods_of_unit, which counts all periods and costs noise, binds: never if no unit can be in more of them, or leave change out of publish", len(spec.Periods.All()))
+		way = fmt.Sprintf("say at_most: %d in periods_of_unit, which counts all periods and costs noise, "+
+			"binds: never if no unit can be in more of them, or leave change out of publish", len(spec.Periods.All()))
 	}
 	return fmt.Errorf("a change cannot be published where a limit may leave out rows of a unit (%s): it would show the limit; %s", w.Status(), way)
 }
@@ -171,7 +172,8 @@ func (r *PlannedRelease) Expected() (out []ExpectedError) {
 	}
 	louder := DeviationOf(r.Series.Calls[0]) / DeviationOf(planned[0])
 	if r.Series.Start.Method == series.Alone {
-		out = append(out, ExpectedError{ExpectedError: sdk.ExpectedError{Field: "value", Note: "noise is independent from period to period: noise that is correlated over time would gain nothing here"}})
+		out = append(out, ExpectedError{ExpectedError: sdk.ExpectedError{Field: "value",
+			Note: "noise is independent from period to period: noise that is correlated over time would gain nothing here"}})
 	}
 	if r.Additive() {
 		return append(out, r.Series.errors(louder*r.Plan.Errors[0].NoiseSD)...)

@@ -84,7 +84,8 @@ func (q *Question) weigh(j *job.Job, d *DraftDraw) error {
 		return err
 	}
 	if !q.Mech.About().Weighted {
-		return fmt.Errorf("%s does not use the weights of a survey, and its sensitivity is not that of weighted rows: say weights: none for this release, or take a mechanism that uses them (plugin list)", q.Job.Mechanism)
+		return fmt.Errorf("%s does not use the weights of a survey, and its sensitivity is not that of weighted rows: "+
+			"say weights: none for this release, or take a mechanism that uses them (plugin list)", q.Job.Mechanism)
 	}
 	f := &q.Public.Design
 	least, most := q.Weights.Least, q.Weights.Most
@@ -122,7 +123,8 @@ func surveyInterval(j *job.Job, d *DraftDraw, r *job.Release) (*interval, error)
 	kind := design.Kind()
 	switch {
 	case w.FirstStage != job.FirstUnit:
-		return nil, noInterval("the job does not say that the survey drew the units of the table themselves: where it drew households or schools first, their rows are alike, and an interval from single rows is too short",
+		return nil, noInterval("the job does not say that the survey drew the units of the table themselves: "+
+			"where it drew households or schools first, their rows are alike, and an interval from single rows is too short",
 			"fold the rows of each first-stage unit to one, with that unit as dataset.unit, and say first_stage: unit in weights; or leave interval out")
 	case w.Shrink != nil && w.Shrink.Keep.Cmp(big.NewRat(1, 1)) < 0:
 		return nil, noInterval("shrunk weights estimate another value than the population's, and no interval says how far it lies", "leave shrink or interval out")

@@ -17,7 +17,9 @@ import (
 
 func planWeights(t *testing.T, replace ...string) (*Priced, error) {
 	t.Helper()
-	text := strings.NewReplacer("  columns:", "  weights: {column: w, at_most: 40, first_stage: unit}\n  columns:\n    w: {type: number}", "samples: {s: {method: srswor, size: 100}}\n", "samples: {s: {method: srswor, size: 100}, p: {method: poisson, rate: 0.25}}\n").Replace(intervals)
+	text := strings.NewReplacer("  columns:", "  weights: {column: w, at_most: 40, first_stage: unit}\n  columns:\n    w: {type: number}",
+		"samples: {s: {method: srswor, size: 100}}\n",
+		"samples: {s: {method: srswor, size: 100}, p: {method: poisson, rate: 0.25}}\n").Replace(intervals)
 	j, err := job.Parse("job.yaml", []byte(strings.NewReplacer(replace...).Replace(text)), job.Options{})
 	if err != nil {
 		t.Fatal(err)

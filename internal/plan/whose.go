@@ -271,7 +271,9 @@ func (r *PlannedRelease) said(fields []sdk.Field) []sdk.Field {
 	}
 	if name := r.StatusColumn(); name != "" {
 		out = append(out, sdk.Field{Name: name, Type: sdk.String, Texts: []string{w.Status()},
-			Doc: "what may keep the value away from that of the population: cap and periods leave out rows of a unit, limits move values or leave them out, missing says that some have none; at least: the interval has its lower end alone"})
+			Doc: "what may keep the value away from that of the population: " +
+				"cap and periods leave out rows of a unit, limits move values or leave them out, " +
+				"missing says that some have none; at least: the interval has its lower end alone"})
 	}
 	return out
 }

@@ -212,7 +212,8 @@ func TestCapsAreChosenBeforeTheirTableIsRead(t *testing.T) {
 			rel.From = "other"
 		}
 	}
-	if _, err := plan.Make(t.Context(), j, cappedShelf{}, noPast{}); err == nil || !strings.Contains(err.Error(), "dataset.tables.stays.cap.rows: is chosen in a draw that comes after that of release c") {
+	want := "dataset.tables.stays.cap.rows: is chosen in a draw that comes after that of release c"
+	if _, err := plan.Make(t.Context(), j, cappedShelf{}, noPast{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a choice after its releases is planned: %v", err)
 	}
 }

@@ -343,7 +343,12 @@ func TestDistributedSampleIsUniform(t *testing.T) {
 	// each cell, which makes the tail a little heavier.
 	limit := 85.
 	replace := "  relation: replace-one\n  size: 6\n"
-	for _, dataset := range tier.Some([]string{replace + "  unit: row\n" + columns, replace + "  unit: {column: id, name: person, rows: 1}\n" + columns, replace + "  unit: {column: id, name: person}\n  fold: {x: sum}\n" + columns}, 3) {
+	datasets := []string{
+		replace + "  unit: row\n" + columns,
+		replace + "  unit: {column: id, name: person, rows: 1}\n" + columns,
+		replace + "  unit: {column: id, name: person}\n  fold: {x: sum}\n" + columns,
+	}
+	for _, dataset := range tier.Some(datasets, 3) {
 		if got := statistic(dataset, nil); got > limit {
 			t.Errorf("%s: the statistic is %g", dataset, got)
 		}
@@ -356,7 +361,8 @@ func TestDistributedSampleIsUniform(t *testing.T) {
 
 // The order of a job does not depend on the table but for its rows, and the engine is no part of the job's identity.
 func TestEngineIsNoPartOfTheDigest(t *testing.T) {
-	text := "version: 1\njob: a\ndataset: {id: d, source: {path: t}, relation: add-remove, unit: row, columns: {x: {lower: 0, upper: 1}}}\nbudget: {limit: {epsilon: 1}}\nreleases: [{name: n, mechanism: count, guarantee: {epsilon: 1}}]\noutput: {dir: out}\n"
+	text := "version: 1\njob: a\ndataset: {id: d, source: {path: t}, relation: add-remove, unit: row, columns: {x: {lower: 0, upper: 1}}}\n" +
+		"budget: {limit: {epsilon: 1}}\nreleases: [{name: n, mechanism: count, guarantee: {epsilon: 1}}]\noutput: {dir: out}\n"
 	read := func(text string) string {
 		j, err := job.Parse("job.yaml", []byte(text), job.Options{})
 		if err != nil {

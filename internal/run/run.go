@@ -93,7 +93,10 @@ func New(p *plan.Planned, t *OpenedTable, set *Mechanisms, o Options) *Runner {
 	begins := func(d samplers.Design, rows int64, _ []int32) (samplers.Selector, error) {
 		return samplers.Begin(d, rows)
 	}
-	r := &Runner{begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, made: map[string]privacy.Event{}, Recorders: map[string]*samplers.Recorder{}}
+	r := &Runner{
+		begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o),
+		Results: map[string]sdk.Result{}, made: map[string]privacy.Event{}, Recorders: map[string]*samplers.Recorder{},
+	}
 	for _, one := range t.Parts() {
 		r.views = append(r.views, &tableView{job: p.Job.Of(one.name), table: one})
 	}
@@ -221,7 +224,9 @@ func (r *Runner) begin(ctx context.Context, d *plan.PlannedDraw) (*picker, error
 	if err != nil {
 		return nil, err
 	}
-	picks := newPicker(selector, strata, r.index != nil || len(d.Releases) > together || r.views[0].folds() || len(d.Keys) > 0 || slices.ContainsFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Bounds != "" }))
+	bounded := slices.ContainsFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Bounds != "" })
+	again := r.index != nil || len(d.Releases) > together || r.views[0].folds() || len(d.Keys) > 0 || bounded
+	picks := newPicker(selector, strata, again)
 	picks.recorder = r.Recorders[d.Name]
 	if err := picks.takeAll(d.Design, r.population); err != nil || r.index == nil {
 		return picks, err
@@ -428,7 +433,9 @@ func (r *Runner) apart(ctx context.Context, rel *plan.PlannedRelease, src *noise
 }
 
 // ErrCrashed takes the place of a panic after the debit. The words of the panic are dropped: they may quote a value (P20).
-var ErrCrashed = failure.New(failure.ExitBug, "CRASHED", "dprelease failed on a fault of its own; nothing was published, and the budget is spent. Do not run the job again: it would most likely spend again and fail again. Please report the fault")
+var ErrCrashed = failure.New(failure.ExitBug, "CRASHED",
+	"dprelease failed on a fault of its own; nothing was published, and the budget is spent. "+
+		"Do not run the job again: it would most likely spend again and fail again. Please report the fault")
 
 // guarded turns a panic of f into ErrCrashed. Every goroutine that works after the debit runs under it: a panic that
 // nobody recovers from ends the process, and with it what is said of the failure.

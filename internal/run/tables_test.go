@@ -92,7 +92,8 @@ samples: {s: %s}
 releases:
 %s
 output: {dir: out}
-`, w.relation, population, size, head, dir, missing, map[bool]string{true: "immutable: true", false: "missing: drop"}[w.keeps], dir, map[bool]string{true: "own", false: "refuse"}[w.null], cmp.Or(w.values, "lower: -1, upper: 2"), w.visits,
+`, w.relation, population, size, head, dir, missing, map[bool]string{true: "immutable: true", false: "missing: drop"}[w.keeps], dir,
+		map[bool]string{true: "own", false: "refuse"}[w.null], cmp.Or(w.values, "lower: -1, upper: 2"), w.visits,
 		cmp.Or(w.sample, "{method: poisson, rate: 0.5}"), w.release)
 	if p := w.plans[text]; p != nil && w.mend == nil {
 		return p
@@ -327,7 +328,9 @@ func TestBrokenJoinsAreCaught(t *testing.T) {
 	// A private table as a lookup, which the ledger refuses: one person's row there names the place of everybody in its group.
 	public := &world{t: t, file: filepath.Join(t.TempDir(), "tiny.csv"), relation: "add-remove", sample: "{method: poisson, rate: 0.5}",
 		release: "by: [place], mechanism: count, guarantee: {epsilon: 1}"}
-	public.dataset = fmt.Sprintf("  cap: {groups: 1, rows: 1}\n  lookups: {persons: {path: %q, key: g, columns: {place: {domain: [north, south], missing: drop}}}}", filepath.Join(filepath.Dir(public.file), "persons.csv"))
+	public.dataset = fmt.Sprintf("  cap: {groups: 1, rows: 1}\n"+
+		"  lookups: {persons: {path: %q, key: g, columns: {place: {domain: [north, south], missing: drop}}}}",
+		filepath.Join(filepath.Dir(public.file), "persons.csv"))
 	in := func(persons string) law {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(public.file), "persons.csv"), []byte("g,place\n"+persons), 0o600); err != nil {
 			t.Fatal(err)

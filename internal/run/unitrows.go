@@ -340,9 +340,13 @@ func (r *Runner) strata(ctx context.Context, d *plan.PlannedDraw) ([]int32, erro
 
 // What can go wrong with units beside a missing key. The texts are fixed (P20).
 var (
-	errTempFull     = failure.New(failure.ExitSource, "TEMP_FULL", "the units or keys of the table do not fit in memory, and the folder of temporary files has no room for them"+failure.SpentOnly)
-	errTempUnusable = failure.New(failure.ExitSource, "TEMP_UNUSABLE", "the units or keys of the table do not fit in memory, and the folder of temporary files cannot be used"+failure.SpentOnly)
-	errTooMany      = failure.New(failure.ExitSource, "SOURCE_LIMIT", "the table has more units than can be numbered; fold them instead of capping them"+failure.SpentOnly)
+	errTempFull = failure.New(failure.ExitSource, "TEMP_FULL",
+		"the units or keys of the table do not fit in memory, "+
+			"and the folder of temporary files has no room for them"+failure.SpentOnly)
+	errTempUnusable = failure.New(failure.ExitSource, "TEMP_UNUSABLE",
+		"the units or keys of the table do not fit in memory, and the folder of temporary files cannot be used"+failure.SpentOnly)
+	errTooMany = failure.New(failure.ExitSource, "SOURCE_LIMIT",
+		"the table has more units than can be numbered; fold them instead of capping them"+failure.SpentOnly)
 )
 
 // unitFailure translates an error of a fold, an index, a cap or a selection of keys, whenever it comes.

@@ -132,13 +132,19 @@ func AppendText(b []byte, v *table.Values, row int) []byte {
 	return strconv.AppendFloat(b, v.Float64[row]+0, 'g', -1, 64) // +0: no −0
 }
 
-var errUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a unit has more than one row, or a row names no unit: the job says that each unit has one; if units have several rows, say what becomes of them with dataset.fold or dataset.cap"+failure.SpentOnly)
+var errUnit = failure.New(failure.ExitSource, "DATA_UNIT",
+	"a unit has more than one row, or a row names no unit: the job says that each unit has one; "+
+		"if units have several rows, say what becomes of them with dataset.fold or dataset.cap"+failure.SpentOnly)
 
 // ErrMember says that a member stands in two rows of its table, so that nobody knows whose its rows in other tables are.
-var ErrMember = failure.New(failure.ExitSource, "DATA_UNIT", "a member has two rows in the table of dataset.unit.members, which says in which unit it is; leave out the row that is wrong"+failure.SpentOnly)
+var ErrMember = failure.New(failure.ExitSource, "DATA_UNIT",
+	"a member has two rows in the table of dataset.unit.members, which says in which unit it is; "+
+		"leave out the row that is wrong"+failure.SpentOnly)
 
 // errNoUnit is the same where units may have several rows.
-var errNoUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a row names no unit; dataset.unit.missing says what becomes of such a row: drop leaves it out, own makes it a unit of its own"+failure.SpentOnly)
+var errNoUnit = failure.New(failure.ExitSource, "DATA_UNIT",
+	"a row names no unit; dataset.unit.missing says what becomes of such a row: "+
+		"drop leaves it out, own makes it a unit of its own"+failure.SpentOnly)
 
 // numberUnits numbers the units of all rows.
 func (o *OpenedTable) numberUnits(ctx context.Context, column string, nulls units.NullUnits) (*units.Index, error) {

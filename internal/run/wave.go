@@ -13,7 +13,9 @@ import (
 var errAllotment = failure.New(failure.ExitBug, "PANEL", "the units of the panel cannot be allotted to its waves"+failure.SpentOnly)
 
 // errWaveKey says that a unit of a panel has a key that a later wave would not know again.
-var errWaveKey = failure.New(failure.ExitSource, "DATA_UNIT", "a unit of the panel has a key that is no text and no whole number of at most 2^53: a later wave does not know it again; write the keys as texts"+failure.SpentOnly)
+var errWaveKey = failure.New(failure.ExitSource, "DATA_UNIT",
+	"a unit of the panel has a key that is no text and no whole number of at most 2^53: "+
+		"a later wave does not know it again; write the keys as texts"+failure.SpentOnly)
 
 // panelKeys refuses a table whose units cannot be known again in a later wave: 7 and "7" are one
 // unit, and a date or a fraction may be written in many ways.

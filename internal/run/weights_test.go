@@ -42,7 +42,8 @@ func TestWeightsAreCharged(t *testing.T) {
 	if tried < 30 {
 		t.Fatalf("only %d jobs were tried", tried)
 	}
-	w := &world{t: t, file: file, dataset: fold + raw, relation: "replace-one", sample: "{method: poisson, rate: 0.5}", release: `mechanism: count, where: "g == 'a'", guarantee: {epsilon: 1}`}
+	w := &world{t: t, file: file, dataset: fold + raw, relation: "replace-one", sample: "{method: poisson, rate: 0.5}",
+		release: `mechanism: count, where: "g == 'a'", guarantee: {epsilon: 1}`}
 	for name, bend := range map[string]func(*sdk.Public){
 		"no row vanishes": func(p *sdk.Public) {
 			for i := range p.Columns {

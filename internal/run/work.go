@@ -76,7 +76,9 @@ func (w *Worker) Check(ctx context.Context, order []byte) error {
 	return err
 }
 
-var errPlans = failure.New(failure.ExitPlugin, "ENGINE_DIFFERS", "a machine of the engine makes another plan of the job, or has another table: all must run the same version of dprelease-beam on the same files")
+var errPlans = failure.New(failure.ExitPlugin, "ENGINE_DIFFERS",
+	"a machine of the engine makes another plan of the job, or has another table: "+
+		"all must run the same version of dprelease-beam on the same files")
 
 // errand reads an order, once.
 func (w *Worker) errand(ctx context.Context, order []byte) (*errand, error) {

@@ -76,7 +76,9 @@ func TestBadLinesCostOnlyThemselves(t *testing.T) {
 	}, "\n")
 	code, out, errs := run(in, Options{JSONL: true})
 	want := []string{"", "stdin:2:", "", "stdin:4:25: is not JSON: unexpected end", "", "stdin:8:1: the line is larger than 1 MiB", "",
-		"stdin:10:46: event.gaussian.sigma: is missing; stdin:10:47: event.gaussian.sigm: unknown field", "stdin:11:", "stdin:12:2: is not JSON", "stdin:13:1: is not a question: it looks like JSON", "stdin:14:1: is not a question", "stdin:15:1: is not a question: it looks like binary data", "",
+		"stdin:10:46: event.gaussian.sigma: is missing; stdin:10:47: event.gaussian.sigm: unknown field", "stdin:11:", "stdin:12:2: is not JSON",
+		"stdin:13:1: is not a question: it looks like JSON", "stdin:14:1: is not a question",
+		"stdin:15:1: is not a question: it looks like binary data", "",
 		"stdin:17:101: query.calibrate: no repeat.event.pure.eps between", ""}
 	got := replies(t, out)
 	if code != 0 || errs != "" || len(got) != len(want) {
@@ -185,12 +187,14 @@ func TestStreamReadsNoFurtherThanItWrites(t *testing.T) {
 func BenchmarkThousandQueries(b *testing.B) {
 	var in bytes.Buffer
 	for i := range 1000 {
-		fmt.Fprintf(&in, `{"relation":"add-remove","event":{"repeat":{"n":%d,"event":{"poisson":{"rate":0.01,"event":{"gaussian":{"sigma":%v}}}}}},"query":{"delta":1e-6,"methods":["rdp"]}}`+"\n",
+		fmt.Fprintf(&in, `{"relation":"add-remove","event":{"repeat":{"n":%d,"event":`+
+			`{"poisson":{"rate":0.01,"event":{"gaussian":{"sigma":%v}}}}}},"query":{"delta":1e-6,"methods":["rdp"]}}`+"\n",
 			1000+9*i, 1+float64(i)/1000)
 	}
 	for b.Loop() {
 		var out bytes.Buffer
-		if code := Run(bytes.NewReader(in.Bytes()), &out, io.Discard, Options{JSONL: true}); code != 0 || bytes.Count(out.Bytes(), []byte("\n")) != 1000 || bytes.Contains(out.Bytes(), []byte(`"error"`)) {
+		if code := Run(bytes.NewReader(in.Bytes()), &out, io.Discard, Options{JSONL: true}); code != 0 ||
+			bytes.Count(out.Bytes(), []byte("\n")) != 1000 || bytes.Contains(out.Bytes(), []byte(`"error"`)) {
 			b.Fatal("not all were answered")
 		}
 	}

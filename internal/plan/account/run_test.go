@@ -61,7 +61,8 @@ func TestExitCodes(t *testing.T) {
 		{"", Options{Expr: "nonsense"}, 3, "argument:1:1: is not a question: it looks like text"},
 		{"", Options{Expr: `{relation: add-remove, event: {repeat: {n: 1e13, event: {pure: {eps: 1}}}}, query: {delta: 0}}`}, 3, "argument:1:44: event.repeat.n: must lie between"},
 		{strings.Repeat(" ", expr.MaxBytes+10) + sgd, Options{}, 3, "is larger than 1 MB"},
-		{"", Options{Expr: `{relation: add-remove, event: {compose: [{pure: {eps: 5}}, {repeat: {event: {pure: {eps: 1}}}}]}, query: {calibrate: n, epsilon: 1, delta: 0, methods: [basic]}}`}, 3,
+		{"", Options{Expr: `{relation: add-remove, event: {compose: [{pure: {eps: 5}}, {repeat: {event: {pure: {eps: 1}}}}]}, ` +
+			`query: {calibrate: n, epsilon: 1, delta: 0, methods: [basic]}}`}, 3,
 			"argument:1:118: query.calibrate: no compose[1].repeat.n between 1 and 1e12 meets (ε = 1, δ = 0)"},
 	} {
 		code, out, errs := run(c.in, c.o)

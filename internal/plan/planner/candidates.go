@@ -206,7 +206,8 @@ func (u *subject) allocated(column string, size int64) []allocated {
 		return nil
 	}
 	keys := slices.Sorted(maps.Keys(u.strata))
-	a := allocation{noise: noiseAt(number(u.column.Upper)-number(u.column.Lower), privacy.Point{Epsilon: rational.Down(u.release.Guarantee.Epsilon), Delta: rational.Down(u.release.Guarantee.Delta)})}
+	spent := privacy.Point{Epsilon: rational.Down(u.release.Guarantee.Epsilon), Delta: rational.Down(u.release.Guarantee.Delta)}
+	a := allocation{noise: noiseAt(number(u.column.Upper)-number(u.column.Lower), spent)}
 	lo := make([]int64, len(keys))
 	for h, key := range keys {
 		sd, ok := u.model.strata[key]
@@ -229,7 +230,8 @@ func (u *subject) allocated(column string, size int64) []allocated {
 		return allocated{name: name, note: note, sample: s}, take != nil
 	}
 	var out []allocated
-	if x, ok := with("stratified, Neyman", "over the public frame: the least error of the draw by the assumed sd of each stratum", a.neyman(lo, a.of, size)); ok && len(u.model.strata) > 0 {
+	neyman := "over the public frame: the least error of the draw by the assumed sd of each stratum"
+	if x, ok := with("stratified, Neyman", neyman, a.neyman(lo, a.of, size)); ok && len(u.model.strata) > 0 {
 		out = append(out, x)
 	}
 	if x, ok := with("stratified, allocated", "over the public frame: the least error of noise and draw together", a.best(size)); ok {

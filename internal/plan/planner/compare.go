@@ -54,7 +54,8 @@ func Compare(ctx context.Context, j *job.Job, size int64, s Settings) (*Comparis
 		return nil, u.wrong(u.path+".guarantee", "is a rho, which no sample makes smaller", "give the release epsilon and delta to compare designs")
 	}
 	if j.Dataset.WeightsOf(&u.release) != nil {
-		return nil, u.wrong(u.path, "has survey weights: how far the survey lies from its population is private, whatever is drawn from it", "compare with weights: none, or solve for noise with plan --solve")
+		return nil, u.wrong(u.path, "has survey weights: how far the survey lies from its population is private, whatever is drawn from it",
+			"compare with weights: none, or solve for noise with plan --solve")
 	}
 	if size, err = u.sized(size); err != nil {
 		return nil, err

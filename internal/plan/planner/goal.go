@@ -109,7 +109,8 @@ func (u *subject) unknown(g Goal, a Accuracy) error {
 	case a.Unknown != "":
 		return u.wrong(u.path, a.Unknown, "solve for noise, such as noise<5, or release from the table")
 	case relative:
-		return u.wrong(u.path, g.Measure+" is relative to a value, and nothing public says how large the value is", "say dataset.at_least or assume a mean of the column; or solve for se, such as se<5")
+		return u.wrong(u.path, g.Measure+" is relative to a value, and nothing public says how large the value is",
+			"say dataset.at_least or assume a mean of the column; or solve for se, such as se<5")
 	}
 	return u.wrong(u.path, "this error is not known without data", "solve for noise, such as noise<5")
 }

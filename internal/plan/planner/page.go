@@ -51,7 +51,8 @@ th.note, td.note { text-align: left; white-space: normal; min-width: 14rem; }
 figure { margin: 1.5rem 0; max-width: 40rem; background: #ffffff; }
 figure svg { display: block; width: 100%; height: auto; }
 figcaption { color: #1b1f24; font-size: .85rem; padding: 0 .6rem .6rem; }
-@media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: .15rem .3rem; white-space: normal; } th.note, td.note { min-width: 0; } tr, figure { break-inside: avoid; } }
+@media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 7.5pt; }` +
+	` th, td { padding: .15rem .3rem; white-space: normal; } th.note, td.note { min-width: 0; } tr, figure { break-inside: avoid; } }
 </style>
 </head>
 <body>
@@ -61,7 +62,9 @@ figcaption { color: #1b1f24; font-size: .85rem; padding: 0 .6rem .6rem; }
 {{if .Assumptions}}<h2>Assumed, publicly</h2><ul>{{range .Assumptions}}<li>{{.}}</li>{{end}}</ul>{{end}}
 {{if .Figure}}<figure>{{.Figure}}<figcaption>{{.Alt}}</figcaption></figure>{{end}}
 {{if .Rows}}<h2>Table</h2>
-<div class="scroll" tabindex="0" role="region" aria-label="The numbers"><table><thead><tr>{{range .Header}}<th scope="col"{{if eq . "note"}} class="note"{{end}}>{{if .}}{{.}}{{else}}<span class="unseen">the best</span>{{end}}</th>{{end}}</tr></thead>
+<div class="scroll" tabindex="0" role="region" aria-label="The numbers"><table><thead><tr>` +
+	`{{range .Header}}<th scope="col"{{if eq . "note"}} class="note"{{end}}>` +
+	`{{if .}}{{.}}{{else}}<span class="unseen">the best</span>{{end}}</th>{{end}}</tr></thead>
 <tbody>{{range .Rows}}<tr>{{range $i, $cell := .}}<td{{if eq (index $.Header $i) "note"}} class="note"{{end}}>{{$cell}}</td>{{end}}</tr>{{end}}</tbody></table></div>{{end}}
 {{if .Notes}}<ul>{{range .Notes}}<li>{{.}}</li>{{end}}</ul>{{end}}
 <p>No private table was read for this page.</p>

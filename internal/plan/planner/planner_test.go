@@ -81,7 +81,10 @@ func priceUnder(relation privacy.Relation, j *job.Job) (report.Report, error) {
 			}
 		}
 		f := made.Facts()
-		public.Design = sdk.Design{Kind: made.Kind(), Rate: f.Rate, SampleSize: f.SampleSize, MinWeight: f.MinWeight, MaxWeight: f.MaxWeight, EqualWeights: f.EqualWeights, LargestCount: f.LargestCount}
+		public.Design = sdk.Design{
+			Kind: made.Kind(), Rate: f.Rate, SampleSize: f.SampleSize, MinWeight: f.MinWeight, MaxWeight: f.MaxWeight,
+			EqualWeights: f.EqualWeights, LargestCount: f.LargestCount,
+		}
 		for _, c := range j.Dataset.Columns {
 			public.Columns = append(public.Columns, sdk.Column{Name: c.Name, Type: sdk.Number, Lower: rational.Up(c.Lower), Upper: rational.Down(c.Upper), Missing: sdk.MissingRefuse})
 		}

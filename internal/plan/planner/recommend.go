@@ -165,7 +165,8 @@ func (r *Solution) advice(rows bool) string {
 		text += ")"
 	}
 	if rows {
-		return text + ". At the same guarantee the full table is more accurate than a sample in nearly all cases, or needs a smaller guarantee: sample where reading or collecting rows is what costs"
+		return text + ". At the same guarantee the full table is more accurate than a sample in nearly all cases, " +
+			"or needs a smaller guarantee: sample where reading or collecting rows is what costs"
 	}
 	return text
 }

@@ -111,7 +111,8 @@ func (u *subject) weigh(public *sdk.Public) (weight float64, unknown string) {
 	}
 	c := w.Of(&u.job.Dataset)
 	if c.Assume == nil || c.Assume.Mean == nil {
-		return 0, fmt.Sprintf("the noise depends on how many the weights stand for in all: say for column %s assume: {mean: …, sd: …}; the mean is public as the population over the sample", c.Name)
+		return 0, fmt.Sprintf("the noise depends on how many the weights stand for in all: "+
+			"say for column %s assume: {mean: …, sd: …}; the mean is public as the population over the sample", c.Name)
 	}
 	of := func(x float64) float64 {
 		x = min(max(x, 1), number(w.AtMost))

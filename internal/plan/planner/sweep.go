@@ -232,7 +232,9 @@ func (u *subject) verdict(w *Sweep) Verdict {
 	case len(losses) == len(known):
 		return Verdict{"loss", "the full table is more accurate at every point" + under}
 	}
-	return Verdict{"undecided", fmt.Sprintf("the full table is more accurate at %d of %d points%s; at the others the difference is smaller than the simulation can tell", len(losses), len(known), under)}
+	return Verdict{"undecided", fmt.Sprintf(
+		"the full table is more accurate at %d of %d points%s; "+
+			"at the others the difference is smaller than the simulation can tell", len(losses), len(known), under)}
 }
 
 // against returns how much larger the squared error of a point is than the full

@@ -71,7 +71,10 @@ func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*Earlier, er
 
 // hopeless repeats how an earlier run failed on the same data.
 func hopeless(f *ledger.Failure) error {
-	known := failure.New(f.Exit, f.Code, "%s; an earlier run failed so on the same data, and its budget stays spent: trying again cannot help; mend the table, or what the job says of it; nothing was drawn and nothing debited", strings.TrimSuffix(f.Message, failure.SpentOnly))
+	known := failure.New(f.Exit, f.Code,
+		"%s; an earlier run failed so on the same data, and its budget stays spent: trying again cannot help; "+
+			"mend the table, or what the job says of it; nothing was drawn and nothing debited",
+		strings.TrimSuffix(f.Message, failure.SpentOnly))
 	known.Again = failure.RetryNo
 	return known
 }
@@ -98,15 +101,22 @@ func (b *Budget) taken(files []ledger.File) error {
 	mine := ok && r.Job.Digest == b.plan.Job.Digest()
 	switch {
 	case len(files) > 0 && mine:
-		return problem("holds these releases, but "+output.Difference(dir, files), "move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
+		return problem("holds these releases, but "+output.Difference(dir, files),
+			"move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
 	case mine && slice.Is != "":
-		return problem("holds what this job released of "+slice.String()+" before, from other data or from another ledger; it is never overwritten", "move that folder away, or name another; a revision of the slice is a new release and spends again")
+		return problem(
+			"holds what this job released of "+slice.String()+" before, from other data or from another ledger; it is never overwritten",
+			"move that folder away, or name another; a revision of the slice is a new release and spends again")
 	case ok && r.Job.Name == b.plan.Job.Name && r.Dataset.Slice != nil && slice.Is != "" && *r.Dataset.Slice != (report.Slice{Column: slice.Column, Is: slice.Is}):
-		return problem("holds what this job released of another slice, "+r.Dataset.Slice.Column+" = "+r.Dataset.Slice.Is+"; it is never overwritten", "name a folder for each slice, with the variable that names the slice in it")
+		return problem(
+			"holds what this job released of another slice, "+r.Dataset.Slice.Column+" = "+r.Dataset.Slice.Is+"; it is never overwritten",
+			"name a folder for each slice, with the variable that names the slice in it")
 	case mine:
-		return problem("holds what this job released before, from other data or from another ledger; it is never overwritten", "move that folder away, or name another; on other data the run is a new release and spends again")
+		return problem("holds what this job released before, from other data or from another ledger; it is never overwritten",
+			"move that folder away, or name another; on other data the run is a new release and spends again")
 	case ok && r.Job.Name == b.plan.Job.Name && r.Job.Digest != "":
-		return problem("holds what the job "+r.Job.Name+" released before it was changed; it is never overwritten", "move that folder away, or name another; what the job asks for now is a new release and spends again")
+		return problem("holds what the job "+r.Job.Name+" released before it was changed; it is never overwritten",
+			"move that folder away, or name another; what the job asks for now is a new release and spends again")
 	case ok && r.Job.Digest != "":
 		return problem("holds the releases of another job, "+r.Job.Name+", which are never overwritten", "name another folder")
 	}
@@ -331,7 +341,10 @@ func (b *Budget) made(r *run.Runner) ledger.Made {
 func (b *Budget) Published(ctx context.Context, release int64) error {
 	if err := b.Ledger.Publish(ctx, release); err != nil {
 		code := failure.OfLedger(ctx, err).(*failure.Failure).Code
-		f := failure.New(failure.ExitLedger, code, "the releases are published, and the ledger does not know it yet (%s): once that is mended, run the job again, which spends nothing", failure.Message(err))
+		f := failure.New(failure.ExitLedger, code,
+			"the releases are published, and the ledger does not know it yet (%s): "+
+				"once that is mended, run the job again, which spends nothing",
+			failure.Message(err))
 		if failure.CodeOf(code).Retry == failure.RetryNo {
 			return f // a full disk, for example
 		}

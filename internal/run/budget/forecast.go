@@ -145,7 +145,9 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 	}
 	b, err := fits(ctx, p, account, at, l.ID(), standing, paid)
 	if err == nil && len(others) > 0 {
-		b.Note = joinNotes(b.Note, "this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: that is not counted here, and adds to what can be learnt (see ledger show)")
+		b.Note = joinNotes(b.Note,
+			"this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: "+
+				"that is not counted here, and adds to what can be learnt (see ledger show)")
 	}
 	if err != nil {
 		return nil, err

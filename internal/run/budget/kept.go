@@ -69,7 +69,9 @@ func (b *Budget) OpenSamples(ctx context.Context, t *run.OpenedTable) error {
 		}
 		s := d.Kept.Sample
 		if s.Content != b.whole {
-			return failure.New(failure.ExitSource, "SAMPLE_CHANGED", "%s: the table is not the one that sample %s was drawn from; nothing was drawn and nothing debited", b.plan.Job.Pos("samples."+d.Name), s.ID)
+			return failure.New(failure.ExitSource, "SAMPLE_CHANGED",
+				"%s: the table is not the one that sample %s was drawn from; nothing was drawn and nothing debited",
+				b.plan.Job.Pos("samples."+d.Name), s.ID)
 		}
 		rows, err := b.Ledger.Rows(ctx, s.ID)
 		if err != nil {

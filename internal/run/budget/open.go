@@ -148,6 +148,8 @@ func witness(ctx context.Context, l *ledger.Ledger, j *job.Job) error {
 	if err != nil || a != nil {
 		return err
 	}
-	return failure.New(failure.ExitLedger, "LEDGER_OTHER", "%s has no account of %s, and the releases in %s were paid from another ledger: name that one in budget.ledger, or put it back; to start a new budget on purpose, open the account with dprelease ledger init",
+	return failure.New(failure.ExitLedger, "LEDGER_OTHER",
+		"%s has no account of %s, and the releases in %s were paid from another ledger: name that one in budget.ledger, or put it back; "+
+			"to start a new budget on purpose, open the account with dprelease ledger init",
 		l.Address(), plan.AccountOf(j), elsewhere)
 }

@@ -103,7 +103,8 @@ func (s *Series) InOrder(catchUp bool) error {
 		more = " and " + names[len(names)-1]
 		names = append(names[:5], "…")
 	}
-	return failure.New(failure.ExitBudget, ledger.CodeSeries, "%s cannot be measured before %s%s: the steps of a series are made in order; run those first, or give --catch-up; nothing was drawn and nothing debited",
+	return failure.New(failure.ExitBudget, ledger.CodeSeries, "%s cannot be measured before %s%s: the steps of a series are made in order; "+
+		"run those first, or give --catch-up; nothing was drawn and nothing debited",
 		s.step.Periods[s.step.At], strings.Join(names, ", "), more)
 }
 
@@ -150,12 +151,19 @@ func (s *Series) read(ctx context.Context, set *run.Mechanisms, of *run.Slices, 
 			sums[i] = one
 		}
 		if i < len(s.measured) && digest(sums[i]) != s.measured[i].Slice && s.plan.Job.Series[0].Revised != job.RevisedAccept {
-			return failure.New(failure.ExitBudget, ledger.CodeRevised, "the slice %s holds other rows, or the same in another order, than when it was measured: a step of a series adds up all slices before it, and its price holds for slices that stay as they are. Put the rows back, end the series and begin a second one, or say revised: accept in a new one; nothing was drawn and nothing debited", s.step.Periods[i])
+			return failure.New(failure.ExitBudget, ledger.CodeRevised,
+				"the slice %s holds other rows, or the same in another order, than when it was measured: "+
+					"a step of a series adds up all slices before it, and its price holds for slices that stay as they are. "+
+					"Put the rows back, end the series and begin a second one, or say revised: accept in a new one; nothing was drawn and nothing debited",
+				s.step.Periods[i])
 		}
 	}
 	if err := failed(s.plan.Planned, sums, at); err != nil && at > 0 { // the series is paid for, and this step loses nothing
 		f := failure.As(run.CodeOf(ctx, err), failure.ExitBug, "INTERNAL", "the slices could not be added up"+failure.SpentOnly).(*failure.Failure)
-		return failure.New(f.Exit, f.Code, "%s; %s was not measured: mend the table and run it again, which costs nothing; a job that says otherwise of its columns is another series", strings.TrimSuffix(f.Message, failure.SpentOnly), s.step.Periods[at])
+		return failure.New(f.Exit, f.Code,
+			"%s; %s was not measured: mend the table and run it again, which costs nothing; "+
+				"a job that says otherwise of its columns is another series",
+			strings.TrimSuffix(f.Message, failure.SpentOnly), s.step.Periods[at])
 	}
 	return nil
 }

@@ -150,7 +150,8 @@ func column(b *strings.Builder, c table.Column) {
 // what describes the values that a column holds.
 func what(c table.Column) string {
 	text := map[table.Kind]string{table.Int: "whole numbers; codes are better a category: say domain in place of the bounds", table.Float: "numbers", table.Bool: "true or false",
-		table.String: "texts", table.Decimal: "decimal numbers", table.Date: "days, which expressions read", table.Time: "times of day, in seconds", table.Timestamp: "points in time, which expressions read"}[c.Kind]
+		table.String: "texts", table.Decimal: "decimal numbers", table.Date: "days, which expressions read",
+		table.Time: "times of day, in seconds", table.Timestamp: "points in time, which expressions read"}[c.Kind]
 	if c.Nullable {
 		text += "; some may be missing"
 	}

@@ -104,7 +104,9 @@ func (p *Program) Check(ctx context.Context, order []byte) error {
 }
 
 // ErrStalled is an error of a Handler whose work made no progress, in the words of a run that failed of it.
-var ErrStalled = failure.New(failure.ExitPlugin, "ENGINE_FAILED", "the engine finished no part of the table for as long as engine.options.patience says, and no more in further attempts"+failure.SpentOnly)
+var ErrStalled = failure.New(failure.ExitPlugin, "ENGINE_FAILED",
+	"the engine finished no part of the table for as long as engine.options.patience says, "+
+		"and no more in further attempts"+failure.SpentOnly)
 
 var errIncomplete = errors.New("the engine did not answer for every part")
 

@@ -288,7 +288,10 @@ func (l *Look) writeColumn(b *bufio.Writer, c LookColumn) {
 	counts := []struct {
 		what string
 		n    int64
-	}{{"missing", c.Missing}, {"of these a text that is no " + string(c.holds), c.Unread}, {"below the lower bound", c.Below}, {"above the upper bound", c.Above}, {"outside the domain", c.Outside}}
+	}{
+		{"missing", c.Missing}, {"of these a text that is no " + string(c.holds), c.Unread}, {"below the lower bound", c.Below},
+		{"above the upper bound", c.Above}, {"outside the domain", c.Outside},
+	}
 	for _, k := range counts {
 		if k.n > 0 {
 			output.Line(b, 2, k.what, fmt.Sprintf("%d rows", k.n))

@@ -92,7 +92,10 @@ func (v *viewer) units(ctx context.Context, shaped *run.Look, i int) error {
 	if !d.Folds() && d.Cap == nil && !d.OneRow {
 		l.Units = &UnitFacts{Missing: f.NullRows, Repeated: repeated}
 		if f.NullRows+repeated > 0 {
-			l.fails("DATA_UNIT", "column %s: %d rows name no unit, and %d rows name a unit that has another row; say dataset.fold or dataset.cap where a unit has several rows, and dataset.unit.missing where rows name none", column, f.NullRows, repeated)
+			l.fails("DATA_UNIT",
+				"column %s: %d rows name no unit, and %d rows name a unit that has another row; "+
+					"say dataset.fold or dataset.cap where a unit has several rows, and dataset.unit.missing where rows name none",
+				column, f.NullRows, repeated)
 		}
 		return nil
 	}
@@ -151,8 +154,12 @@ func (l *Look) frame(d *plan.PlannedDraw, frame *samplers.Frame, counts map[int3
 	l.Draws = append(l.Draws, out)
 	switch {
 	case collected && (!table.Fits(have) || frame.Records() > 0 && out.Outside > 0):
-		l.fails("SAMPLE_FRAME_MISMATCH", "the table is not what dataset.collected says: its strata, or the units that were drawn, have other numbers of rows, or %d rows lie in none", out.Outside)
+		l.fails("SAMPLE_FRAME_MISMATCH",
+			"the table is not what dataset.collected says: its strata, or the units that were drawn, have other numbers of rows, "+
+				"or %d rows lie in none", out.Outside)
 	case !collected && frame.Records() > 0 && (differ > 0 || out.Outside > 0):
-		l.fails("INVALID_JOB", "the frame of %s does not match the table: %d of %d units have another number of rows, and %d rows lie in no unit", out.Name, differ, out.Units, out.Outside)
+		l.fails("INVALID_JOB",
+			"the frame of %s does not match the table: %d of %d units have another number of rows, and %d rows lie in no unit",
+			out.Name, differ, out.Units, out.Outside)
 	}
 }

@@ -41,7 +41,10 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	r.Publication = (*report.Publication)(j.Publication)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if step := p.Step(); step != nil {
-		r.Dataset.Periods = &report.Periods{Count: len(step.Periods), AtMost: step.AtMost(), Apart: step.Apart(), Held: string(step.Held()), Cost: ledger.Up(step.Most()), Life: ledger.Up(step.Life()), Pure: step.Pure()}
+		r.Dataset.Periods = &report.Periods{
+			Count: len(step.Periods), AtMost: step.AtMost(), Apart: step.Apart(), Held: string(step.Held()),
+			Cost: ledger.Up(step.Most()), Life: ledger.Up(step.Life()), Pure: step.Pure(),
+		}
 	}
 	if c := j.Dataset.Collected; c != nil {
 		facts := p.Collection().Facts()
@@ -139,7 +142,8 @@ func published(p *plan.Priced, rel *plan.PricedRelease) string {
 	for _, d := range p.Draws {
 		f, ok := d.Design.(plan.Framed)
 		if ok && f.Frame() != nil && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {
-			return "the frame of sample " + d.Name + " publishes the exact numbers by " + strings.Join(by, " and ") + ": this count tells nothing that is not known, and the job protects nobody's place there"
+			return "the frame of sample " + d.Name + " publishes the exact numbers by " + strings.Join(by, " and ") +
+				": this count tells nothing that is not known, and the job protects nobody's place there"
 		}
 	}
 	return ""
@@ -447,7 +451,9 @@ func collectedWords(c *job.Collected, f samplers.Facts) string {
 		if c.In == 0 {
 			in = fmt.Sprintf("the waves of one of %d patterns, of %d", len(c.Patterns), c.Waves)
 		}
-		return fmt.Sprintf("wave %d of a panel in which each unit is in %s, chosen at random and kept secret; the guarantee is for all waves together, and not against people who know in which waves a unit was, such as its interviewers", c.Wave, in)
+		return fmt.Sprintf("wave %d of a panel in which each unit is in %s, chosen at random and kept secret; "+
+			"the guarantee is for all waves together, and not against people who know in which waves a unit was, such as its interviewers",
+			c.Wave, in)
 	}
 	if f.Population > 0 && len(f.UnitColumns) == 0 {
 		return fmt.Sprintf("%s of %d units", c.Method, f.Population)

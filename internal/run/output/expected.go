@@ -100,7 +100,9 @@ func insteadText(j *job.Job, d samplers.Design, r *plan.PricedRelease, taken rep
 	a, known := error(ratio)
 	b, _ := error(difference)
 	if !known {
-		return fmt.Sprintf(": a ratio of two sums has a standard error of at most %.4g, a difference from the middle of the bounds of at most %.4g; assume.mean and assume.sd of the column tell which is smaller", a, b)
+		return fmt.Sprintf(
+			": a ratio of two sums has a standard error of at most %.4g, a difference from the middle of the bounds of at most %.4g; "+
+				"assume.mean and assume.sd of the column tell which is smaller", a, b)
 	}
 	return fmt.Sprintf(": as assumed, a ratio of two sums has a standard error of %.4g, a difference from the middle of the bounds of %.4g", a, b)
 }

@@ -45,10 +45,14 @@ func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 		return err
 	}
 	if unknown {
-		fmt.Fprintln(b, "  – depends on the data, such as on the number of rows in a group. Say in the job what you publicly assume of a column\n    (dataset.columns.NAME.assume: {mean: …, sd: …}), and plan --sweep or --solve simulates the error")
+		fmt.Fprintln(b, "  – depends on the data, such as on the number of rows in a group. "+
+			"Say in the job what you publicly assume of a column\n    (dataset.columns.NAME.assume: {mean: …, sd: …}), "+
+			"and plan --sweep or --solve simulates the error")
 	}
 	if alone {
-		fmt.Fprintln(b, "  alone: drawing the sample moves the value too. How much depends on the data, and may be far more than the noise: with interval: 95 the\n    release says it. What the job assumes of a column (assume) says it here, and -v says the worst case where the numbers of rows are public")
+		fmt.Fprintln(b, "  alone: drawing the sample moves the value too. How much depends on the data, and may be far more than the noise: "+
+			"with interval: 95 the\n    release says it. "+
+			"What the job assumes of a column (assume) says it here, and -v says the worst case where the numbers of rows are public")
 	}
 	for _, e := range r.Releases {
 		for _, x := range e.Expected {
