@@ -34,6 +34,10 @@ func TestDigitsThatNoiseLeaves(t *testing.T) {
 			}
 		}
 	}
+	months := Table{Columns: []Column{{Name: "table", Text: []string{"a"}}, {Name: "value1", Text: []string{"x"}}, {Name: "estimate", Float64: []float64{1.25}}, {Name: "noise_sd", Float64: []float64{9}}}}
+	if months.WithoutNoiseDigits().Columns[2].Float64 == nil {
+		t.Error("rows that add up lost digits")
+	}
 	if table.Columns[1].Float64 == nil {
 		t.Error("the table itself changed")
 	}

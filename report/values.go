@@ -110,8 +110,12 @@ var noisy = []string{"estimate", "noise_sd", "noise_low", "noise_high", "interva
 var noisyOverTime = []string{"value", "sd", "low", "high"}
 
 // WithoutNoiseDigits returns a table for people and spreadsheets: numbers that carry noise become texts with the digits that
-// the noise of their row leaves meaningful. The ends of intervals are rounded outward, so that they hold as often.
+// the noise of their row leaves meaningful. The ends of intervals are rounded outward, so that they hold as often. Rows of a
+// series, and of tables that agree with one another, keep all digits: rounded one by one they would no longer add up.
 func (t Table) WithoutNoiseDigits() Table {
+	if t.agrees() {
+		return t
+	}
 	with, noise := t.noise()
 	out := Table{Columns: slices.Clone(t.Columns)}
 	for i := range out.Columns {
@@ -128,6 +132,15 @@ func (t Table) WithoutNoiseDigits() Table {
 		c.Float64, c.Text = nil, texts
 	}
 	return out
+}
+
+// agrees reports whether rows of a table are sums of others.
+func (t Table) agrees() bool {
+	names := map[string]bool{}
+	for _, c := range t.Columns {
+		names[c.Name] = true
+	}
+	return t.isSeries() || names["table"] && names["value1"]
 }
 
 func noiseOf(noise []float64, row int) float64 {
