@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/big"
 	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -12,10 +13,13 @@ import (
 // Series says of a debit that it is for one step of a series (P31), and what steps cost. The first step
 // pays for all.
 type Series struct {
-	Steps  []PeriodStep // all of them, in their order
-	Whole  Prices       // of the whole series
-	Redraw Prices       // of measuring this step once more, where its bytes were lost
-	Setup  []byte       // JSON, public: what later steps need to know. It is stored with the debit of the first step
+	Steps []PeriodStep // all of them, in their order
+	// Releases are all that the series measures: the ledger prices them itself. Whole and Redraw are what the job says that
+	// the whole series costs, and measuring this step once more where its bytes were lost.
+	Releases []privacy.Series
+	Whole    Prices
+	Redraw   Prices
+	Setup    []byte // JSON, public: what later steps need to know. It is stored with the debit of the first step
 	// Alike says that a unit that is in several slices is paid for in all of them, so these may hold the same rows.
 	Alike bool
 	Pins  []Pin // what decides which unit is in which slice, and how often it counts
@@ -49,9 +53,8 @@ type SlicePrice struct {
 	Price
 }
 
-// Price is an event, and the guarantee that the accountant found for it.
+// Price holds the cost of something, as the job says it.
 type Price struct {
-	Event   privacy.Event
 	Charged privacy.Point
 }
 
@@ -82,34 +85,58 @@ func (s *paidSeries) step(plan, is string) int {
 // paid reports whether an earlier step paid for this one.
 func (s *seriesDebit) paid() bool { return len(s.Slices) == 0 }
 
-// costs are prices in the units of an account, by the ledger's own figures.
-func (p Prices) costs(a *Account, ask pricer) (slices []SliceCost, life privacy.Cost, err error) {
-	own := map[Price]privacy.Cost{}
-	price := func(x Price) (privacy.Cost, error) {
-		if c, ok := own[x]; ok {
-			return c, nil
-		}
-		point, err := a.held(privacy.Bill{Event: x.Event, Delta: x.Charged.Delta}, []privacy.Relation{a.Relation}, x.Charged, "a period of the series", ask)
-		if err == nil {
-			own[x], err = a.Cost(x.Event, point)
-		}
-		return own[x], err
+// costs prices a series in the units of an account, by the ledger's own figures: one run once more, or for run < 0 all of
+// it. What the job says is compared, slice by slice.
+func (s *Series) costs(a *Account, run int, ask pricer) (slices []SliceCost, life privacy.Cost, err error) { // P38
+	says, own := s.Whole, (*privacy.SeriesPrices)(nil)
+	if run < 0 {
+		own, err = privacy.PriceSeries(s.Releases, a.Relation)
+	} else {
+		says = s.Redraw
+		own, err = privacy.PriceSeriesRun(s.Releases, a.Relation, run)
 	}
-	for _, s := range p.Slices {
-		c, err := price(s.Price)
+	if err != nil || run < 0 && len(own.Slices) != len(s.Steps) {
+		return nil, nil, refuse(CodeBill, "the bill of the series has no price, or other periods than its steps: %v", err)
+	}
+	claims, used := map[string]privacy.Point{}, 0
+	for _, c := range says.Slices {
+		claims[spelled(c.Is)] = c.Charged
+	}
+	price := func(amount *big.Rat, claim privacy.Point) (privacy.Cost, error) {
+		e := own.Event(amount)
+		point, err := a.held(privacy.Bill{Event: e, Delta: claim.Delta}, []privacy.Relation{a.Relation}, claim, "a period of the series", ask)
+		if err != nil {
+			return nil, err
+		}
+		return a.Cost(e, point)
+	}
+	for i, amount := range own.Slices {
+		if amount.Sign() == 0 {
+			continue
+		}
+		is := s.Steps[i].Is
+		claim, ok := claims[spelled(is)]
+		if !ok {
+			return nil, nil, refuse(CodeBill, "the bill of the series does not list %s", is)
+		}
+		used++
+		c, err := price(amount, claim)
 		if err != nil {
 			return nil, nil, err
 		}
-		slices = append(slices, SliceCost{s.Is, c})
+		slices = append(slices, SliceCost{is, c})
 	}
-	life, err = price(p.Life)
+	if used != len(says.Slices) {
+		return nil, nil, refuse(CodeBill, "the bill of the series does not list each of its slices once")
+	}
+	life, err = price(own.Life, says.Life.Charged)
 	return slices, life, err
 }
 
 // Admits charges prices to a copy of an account, whose slices are those that its ledger would read. It is for a
 // forecast: only the slice of its key is compared with the limit of a slice.
-func (a *Account) Admits(p Prices, own, ownLife *Limit) (privacy.Cost, error) {
-	costs, life, err := p.costs(a, privacy.Bill.Price)
+func (a *Account) Admits(s *Series, own, ownLife *Limit) (privacy.Cost, error) {
+	costs, life, err := s.costs(a, -1, privacy.Bill.Price)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +171,7 @@ func (a *Account) Admits(p Prices, own, ownLife *Limit) (privacy.Cost, error) {
 // step is measured twice for one price. Proof: series.proof.md.
 func (t *tx) debitSeries(a *Account, q *Request) (privacy.Cost, *seriesDebit, error) {
 	out := &seriesDebit{}
-	prices, s := Prices{}, q.Series
+	s := q.Series
 	at := slices.IndexFunc(s.Steps, func(p PeriodStep) bool { return p.Plan == q.Plan })
 	if at < 0 {
 		return nil, nil, fmt.Errorf("ledger: the plan is no step of its series")
@@ -166,18 +193,16 @@ func (t *tx) debitSeries(a *Account, q *Request) (privacy.Cost, *seriesDebit, er
 		}
 		out.Of = first.Debit
 	}
+	run := -1
 	switch {
 	case len(lost) > 0:
-		prices = s.Redraw
+		run = at
 	case at == 0:
-		prices, out.Steps, out.Setup = s.Whole, s.Steps, string(s.Setup)
+		out.Steps, out.Setup = s.Steps, string(s.Setup)
 	default:
 		return a.nothing(), out, nil
 	}
-	costs, life, err := prices.costs(a, remembered)
-	if err == nil {
-		err = s.lists(costs, life, at == 0 && len(lost) == 0)
-	}
+	costs, life, err := s.costs(a, run, remembered)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,25 +227,6 @@ func (t *tx) debitSeries(a *Account, q *Request) (privacy.Cost, *seriesDebit, er
 	}
 	out.Slices = grouped(flat)
 	return life, out, nil
-}
-
-// lists refuses prices that leave a slice of a whole series out, or name one twice, or say that a unit that is in all of
-// them costs less than one in a single one.
-func (s *Series) lists(costs []SliceCost, life privacy.Cost, whole bool) error { // P38
-	seen := map[string]bool{}
-	for _, c := range costs {
-		seen[spelled(c.Is)] = true
-		for i := range life {
-			if c.Cost[i].Cmp(life[i]) > 0 {
-				return refuse(CodeBill, "the bill of the series says that all its slices cost a unit less than one of them")
-			}
-		}
-	}
-	missing := whole && slices.ContainsFunc(s.Steps, func(p PeriodStep) bool { return !seen[spelled(p.Is)] })
-	if missing || len(seen) != len(costs) || whole && len(costs) != len(s.Steps) {
-		return refuse(CodeBill, "the bill of the series does not list each of its slices once")
-	}
-	return nil
 }
 
 // enter charges the slices of a series. The account stands for the slice of the step before and after.

@@ -12,8 +12,13 @@ import (
 const unitOfRho = 1.0 / 64
 
 func rhoPrice(c int) Price {
-	e := privacy.ZCDP{Rho: float64(c) * unitOfRho}
-	return Price{Event: e, Charged: billed(Request{Account: people}, e, 1e-6).Charged}
+	return Price{billed(Request{Account: people}, privacy.ZCDP{Rho: float64(c) * unitOfRho}, 1e-6).Charged}
+}
+
+// twoRuns is a release with that matrix: Δ²/2σ² of its two calls are 1/128 each.
+func twoRuns() []privacy.Series {
+	noise := privacy.DiscreteGaussian{Sigma: 8, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 1}}
+	return []privacy.Series{{Matrix: [][]int64{{1}, {1, 1}}, Calls: []privacy.Event{noise, noise}, AtMost: 1, Apart: 1}}
 }
 
 // seriesStep asks for step t of that series.
@@ -22,8 +27,9 @@ func seriesStep(plans []string, t int) Request {
 	q := Request{Account: month(periods[t]), Opening: Opening{Filter: ZCDP, Limit: Limit{Rho: big.NewRat(4, 64)}}, Job: "series", Digest: "d",
 		Plan: plans[t], Content: SeriesContent, SliceKind: TextSlices, Charges: []Charge{{Name: "visits"}}, Revise: true, Keeps: []string{"month"}}
 	q.Series = &Series{Setup: []byte(`{"job":"series"}`), Steps: []PeriodStep{{periods[0], plans[0]}, {periods[1], plans[1]}},
-		Whole:  Prices{Slices: []SlicePrice{{periods[0], rhoPrice(2)}, {periods[1], rhoPrice(1)}}, Life: rhoPrice(5)},
-		Redraw: Prices{Slices: []SlicePrice{{periods[0], rhoPrice(1)}, {periods[1], rhoPrice(1)}}, Life: rhoPrice(4)}}
+		Releases: twoRuns(),
+		Whole:    Prices{Slices: []SlicePrice{{periods[0], rhoPrice(2)}, {periods[1], rhoPrice(1)}}, Life: rhoPrice(5)},
+		Redraw:   Prices{Slices: []SlicePrice{{periods[0], rhoPrice(1)}, {periods[1], rhoPrice(1)}}, Life: rhoPrice(4)}}
 	if t == 0 {
 		q.Series.Redraw = Prices{Slices: []SlicePrice{{periods[0], rhoPrice(1)}}, Life: rhoPrice(1)}
 	}

@@ -246,7 +246,7 @@ func (p *Priced) withinLimit() error {
 	if s := p.Step(); s != nil {
 		price, err := s.Series()
 		if err == nil {
-			_, err = ledger.Unopened(AccountOf(p.Job), OpeningOf(limit)).Admits(price.Whole, &limit, LifetimeOf(p.Job))
+			_, err = ledger.Unopened(AccountOf(p.Job), OpeningOf(limit)).Admits(price, &limit, LifetimeOf(p.Job))
 		}
 		if err != nil {
 			return failure.OfLedger(context.Background(), err)

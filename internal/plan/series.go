@@ -63,21 +63,14 @@ func (s *PlannedSeries) Life() *big.Rat {
 	return s.times(always.Charge(s.Matrix))
 }
 
-// Redraw prices one run once more, for a unit in one period and in all.
-func (s *PlannedSeries) Redraw(run int) (one []*big.Rat, life *big.Rat) {
-	whole := int64(0)
-	for _, c := range s.Matrix.Run(run) {
-		c = max(c, -c)
-		whole += c
-		if !s.question.Pure {
-			c *= c
-		}
-		one = append(one, s.times(c))
+// Bill writes the release down as the ledger prices it.
+func (s *PlannedSeries) Bill() privacy.Series {
+	u := s.question.Units
+	out := privacy.Series{Calls: s.Calls, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised, Capped: s.capped}
+	for t := range s.Matrix.Periods() {
+		out.Matrix = append(out.Matrix, s.Matrix.Run(t))
 	}
-	if !s.question.Pure {
-		whole *= whole
-	}
-	return one, s.times(whole)
+	return out
 }
 
 // event returns the event of a price. What a loss distribution would say of it holds for one period and unchanged

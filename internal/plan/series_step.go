@@ -104,30 +104,34 @@ func (s *SeriesStep) Series() (*ledger.Series, error) {
 	for _, r := range s.plan.Releases() {
 		delta += rational.Down(r.Job.Guarantee.Delta)
 	}
-	known := map[string]ledger.Price{}
-	price := func(amount *big.Rat) ledger.Price {
-		p, ok := known[amount.RatString()]
-		if ok || err != nil {
-			return p
-		}
-		e := s.plan.Releases()[0].Series.event(amount)
+	for _, r := range s.plan.Releases() {
+		out.Releases = append(out.Releases, r.Series.Bill())
+	}
+	relation := s.plan.Job.Dataset.Relation
+	whole, err := privacy.PriceSeries(out.Releases, relation)
+	if err != nil {
+		return nil, err
+	}
+	again, err := privacy.PriceSeriesRun(out.Releases, relation, s.At)
+	if err != nil {
+		return nil, err
+	}
+	price := func(amount *big.Rat) (p ledger.Price) {
 		var a privacy.Answer
-		if a, err = privacy.EpsilonAt(e, s.plan.Job.Dataset.Relation, delta); err == nil {
-			p = ledger.Price{Event: e, Charged: privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}}
-			known[amount.RatString()] = p
+		if err == nil {
+			a, err = privacy.Bill{Event: whole.Event(amount), Delta: delta}.Price(relation)
 		}
+		return ledger.Price{Charged: privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}}
+	}
+	prices := func(of *privacy.SeriesPrices) (p ledger.Prices) {
+		for i, amount := range of.Slices {
+			if amount.Sign() > 0 {
+				p.Slices = append(p.Slices, ledger.SlicePrice{Is: s.Periods[i], Price: price(amount)})
+			}
+		}
+		p.Life = price(of.Life)
 		return p
 	}
-	for i, period := range s.Periods {
-		out.Whole.Slices = append(out.Whole.Slices, ledger.SlicePrice{Is: period, Price: price(s.sum(func(r *PlannedSeries) *big.Rat { return r.One(i) }))})
-	}
-	out.Whole.Life = price(s.Life())
-	for i := range s.At + 1 {
-		one := s.sum(func(r *PlannedSeries) *big.Rat { all, _ := r.Redraw(s.At); return all[i] })
-		if one.Sign() > 0 {
-			out.Redraw.Slices = append(out.Redraw.Slices, ledger.SlicePrice{Is: s.Periods[i], Price: price(one)})
-		}
-	}
-	out.Redraw.Life = price(s.sum(func(r *PlannedSeries) *big.Rat { _, life := r.Redraw(s.At); return life }))
+	out.Whole, out.Redraw = prices(whole), prices(again)
 	return out, err
 }

@@ -261,7 +261,7 @@ func fitsSeries(ctx context.Context, step *plan.SeriesStep, q *ledger.Request, a
 	if !paid {
 		s, err := step.Series()
 		if err == nil {
-			cost, err = a.Admits(s.Whole, q.Own, q.OwnLife)
+			cost, err = a.Admits(s, q.Own, q.OwnLife)
 		}
 		if err != nil {
 			return nil, failure.OfLedger(ctx, err)

@@ -174,7 +174,10 @@ func TestImportRules(t *testing.T) {
 					t.Errorf("%s reaches %s", p.name(), d)
 				}
 			}
-			// The language of events reads YAML; the rest of the calculus stands alone.
+			// The language of events reads YAML; the rest of the calculus stands alone, with what gonum itself needs.
+			if d == "golang.org/x/tools/container/intsets" {
+				continue
+			}
 			if in(p.name(), "privacy") && !in(p.name(), "privacy/expr") && strings.Contains(d, ".") && !strings.HasPrefix(d, module+"privacy") && !in(d, module+"internal/calculus") &&
 				!strings.HasPrefix(d, "gonum.org/v1/gonum") && !strings.HasPrefix(d, "vendor/") && strings.Contains(strings.Split(d, "/")[0], ".") {
 				t.Errorf("%s reaches %s: standard library and gonum only", p.name(), d)

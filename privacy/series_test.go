@@ -1,0 +1,49 @@
+package privacy
+
+import (
+	"math/big"
+	"testing"
+)
+
+// The matrix [[1, 0], [1, 1]] costs 2 and 1 in one period, and a unit in both 5, not 3 (P31); the mean of its columns would be
+// too little. A second run once more costs 1 in each, and 4 in both.
+func TestSeriesPrices(t *testing.T) {
+	noise := DiscreteGaussian{Sigma: 2, Sensitivity: Sensitivity{AddRemove: 1, ReplaceOne: 2}}
+	s := Series{Matrix: [][]int64{{1}, {1, 1}}, Calls: []Event{noise}, AtMost: 1, Apart: 1}
+	holds := func(what string, p *SeriesPrices, err error, unit *big.Rat, life int64, slices ...int64) {
+		t.Helper()
+		if err != nil || len(p.Slices) != len(slices) {
+			t.Fatalf("%s: %+v, %v", what, p, err)
+		}
+		for i, c := range slices {
+			if p.Slices[i].Cmp(new(big.Rat).Mul(unit, big.NewRat(c, 1))) != 0 {
+				t.Errorf("%s: period %d costs %v", what, i, p.Slices[i])
+			}
+		}
+		if p.Life.Cmp(new(big.Rat).Mul(unit, big.NewRat(life, 1))) != 0 {
+			t.Errorf("%s: a life costs %v", what, p.Life)
+		}
+	}
+	p, err := PriceSeries([]Series{s}, AddRemove)
+	holds("add-remove", p, err, big.NewRat(1, 8), 5, 2, 1)
+	p, err = PriceSeries([]Series{s}, ReplaceOne)
+	holds("replace-one", p, err, big.NewRat(1, 2), 5, 2, 1)
+	p, err = PriceSeries([]Series{s, s}, AddRemove)
+	holds("two releases", p, err, big.NewRat(1, 4), 5, 2, 1)
+	p, err = PriceSeriesRun([]Series{s}, AddRemove, 1)
+	holds("a run once more", p, err, big.NewRat(1, 8), 4, 1, 1)
+	capped := s
+	capped.Capped = true
+	p, err = PriceSeries([]Series{capped}, AddRemove)
+	holds("held by a cap", p, err, big.NewRat(1, 8), 2, 2, 1)
+	pure := s
+	pure.Calls = []Event{DiscreteLaplace{Scale: 4, Sensitivity: Sensitivity{AddRemove: 1, ReplaceOne: 2}}}
+	p, err = PriceSeries([]Series{pure}, AddRemove)
+	holds("in ε", p, err, big.NewRat(1, 4), 3, 2, 1)
+	for what, all := range map[string][]Series{"none": nil, "two kinds": {s, pure}, "other periods": {s, {Matrix: [][]int64{{1}}, Calls: s.Calls, AtMost: 1}},
+		"no noise": {{Matrix: s.Matrix, AtMost: 1}}, "no matrix": {{Calls: s.Calls, AtMost: 1}}, "no periods": {{Matrix: s.Matrix, Calls: s.Calls}}} {
+		if p, err := PriceSeries(all, AddRemove); err == nil {
+			t.Errorf("%s has a price: %+v", what, p)
+		}
+	}
+}
