@@ -204,7 +204,7 @@ func (q *question) improve(l *look) (float64, error) {
 			up = math.Max(0, up+s.slack()+1e-12*math.Abs(up))
 		}
 		l.upper = math.Min(l.upper, up)
-		goal = math.Max(goal, q.o.RelTol*math.Min(l.upper, 1e9)) / tightness
+		goal = math.Max(goal, q.o.RelTol*math.Min(l.upper, 1e9)) / q.aim()
 	} else {
 		l.theta = s.saddle(q.at)
 		k, _, v := s.cumulants(l.theta)
@@ -214,11 +214,15 @@ func (q *question) improve(l *look) (float64, error) {
 			l.tail = math.Max(1e-300, delta*1e-4)
 		}
 		// Relative to delta: a shift of eps by x changes it by θ·x.
-		goal = math.Max(goal, q.o.RelTol) / tightness / (1 + l.theta)
+		goal = math.Max(goal, q.o.RelTol) / q.aim() / (1 + l.theta)
 	}
 	h := math.Sqrt(12 * goal / (q.c.steps() * (1 + l.theta)))
 	return math.Max(math.Min(h, l.width/64), l.width/(1<<16)), nil
 }
+
+// aim returns how much closer than asked for the upper bound aims. Each of many different parts
+// is put on a lattice of its own, so a finer one costs more than it is worth.
+func (q *question) aim() float64 { return tightness / float64(1+len(q.c.terms)/25) }
 
 // tightness is the factor by which the upper bound aims closer than asked for: a lower bound, or a
 // second round, costs more than a finer lattice.

@@ -104,14 +104,14 @@ func leafShape(l leaf) (shape, bool) {
 // maxTerms is the number of different parts that are composed as they are; of more, those that
 // are nearly equal are joined, and maxApart is the number that may be left that cannot be.
 const (
-	maxTerms = 96
-	maxApart = 160
+	maxTerms = 512
+	maxApart = 512
 )
 
-// join makes one composition above c and one below it of at most maxTerms terms and
+// join makes one composition above c and one below it of at most limit terms and
 // those that no order is known of. Where c is short enough it is both.
-func join(c composition) (above, below composition, err error) {
-	if len(c.terms) <= maxTerms {
+func join(c composition, limit int) (above, below composition, err error) {
+	if len(c.terms) <= limit {
 		return c, c, nil
 	}
 	var apart []term
@@ -131,7 +131,7 @@ func join(c composition) (above, below composition, err error) {
 		return c, c, fmt.Errorf("%w: %d different mechanisms that cannot be joined, at most %d are composed", ErrNotCertified, n, maxApart)
 	}
 	above.terms, below.terms = slices.Clone(apart), slices.Clone(apart)
-	for _, g := range cluster.Groups(items, max(1, maxTerms-len(apart))) {
+	for _, g := range cluster.Groups(items, max(1, limit-len(apart))) {
 		lo, hi, runs := slices.Clone(items[g[0]].At), slices.Clone(items[g[0]].At), 0.0
 		for _, i := range g {
 			for x, v := range items[i].At {

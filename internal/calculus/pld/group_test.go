@@ -80,15 +80,16 @@ func TestJoinedBracketHoldsTheTruth(t *testing.T) {
 		m := Compose(parts...)
 		c := m.(composition)
 		o, _ := Options{}.filled()
-		above, below, err := join(c)
-		if err != nil || len(above.terms) > maxTerms || len(below.terms) > maxTerms || above.steps() != c.steps() || below.steps() != c.steps() {
+		const limit = 96
+		above, below, err := join(c, limit)
+		if err != nil || len(above.terms) > limit || len(below.terms) > limit || above.steps() != c.steps() || below.steps() != c.steps() {
 			t.Fatal(name, len(above.terms), len(below.terms), err)
 		}
 		truth, err := (&question{c: c, below: c, o: o, epsilon: true, at: 1e-6, space: &workspace{}}).answer()
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		iv, err := Epsilon(m, 1e-6, Options{})
+		iv, err := (&question{c: above, below: below, o: o, epsilon: true, at: 1e-6, space: &workspace{}}).answer()
 		if err != nil && !errors.Is(err, ErrWide) {
 			t.Fatal(name, err)
 		}

@@ -94,7 +94,7 @@ func ask(m Mechanism, o Options, epsilon bool, at float64) (Interval, error) {
 	if !ok {
 		c = composition{[]term{{n, 1}}}
 	}
-	c, below, err := join(c)
+	c, below, err := join(c, maxTerms)
 	if err != nil {
 		return Interval{}, err
 	}
