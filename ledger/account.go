@@ -29,7 +29,7 @@ type Account struct {
 	// them has spent, unit by unit.
 	Slices  int64
 	Largest privacy.Cost
-	// InSlice is what the slice of Key has spent. It is empty where Key names no slice.
+	// InSlice is the spend of the slice of Key. It is empty where Key names no slice.
 	InSlice Tally
 
 	last int64 // the newest of those records

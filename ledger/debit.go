@@ -41,7 +41,7 @@ type Request struct {
 	// Panel says that the table is one wave of a rotation. Bill and Charged are then of
 	// all waves.
 	Panel *Panel
-	// SliceKind is what the values of the column of the slices were read as.
+	// SliceKind is the type as which the values of the column of the slices were read.
 	SliceKind SliceKind
 	Lease     time.Duration // 0: DefaultLease
 	// Series says that the debit is for one step of a series: Bill and Charged are then nothing.

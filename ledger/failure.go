@@ -14,7 +14,7 @@ type Failure struct {
 	Exit    int    `json:"exit"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Content is what the run failed on, where it fails on that content every time;
+	// Content is the content that the run failed on, where it fails on that content every time;
 	// "" where another try may succeed.
 	Content string `json:"-"`
 }

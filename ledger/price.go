@@ -15,7 +15,7 @@ import (
 type Step struct {
 	Sample string     // the id
 	New    *NewSample // set where this job makes the draw
-	// Spent is what the plan took to be spent on the sample before; where another
+	// Spent is the plan's figure for the earlier spend on the sample; where another
 	// job was faster, there is no debit, and the job is planned again.
 	Spent Limit
 	// Bill lists what the job releases from the sample. Epsilon and Delta are what the job says that all of it

@@ -27,7 +27,7 @@ type debitBody struct {
 	Pins     []Pinned  `json:"pins,omitempty"`  // of the states that it begins
 	Keeps    []string  `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
 	Slice    string    `json:"slice,omitempty"` // that is debited, of an account with slices
-	// SliceKind is what the values of the column of the slices were read as.
+	// SliceKind is the type as which the values of the column of the slices were read.
 	SliceKind SliceKind `json:"slice_kind,omitempty"`
 	// Series is set for a step of a series. Cost is then that of a unit's life.
 	Series *seriesDebit `json:"series,omitempty"`

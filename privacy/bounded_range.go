@@ -21,7 +21,7 @@ import (
 // Proof: bounded_range.proof.md.
 type BoundedRange struct {
 	Eps float64
-	// Parts is how many selections the mechanism consists of; 0 stands for one.
+	// Parts is the number of selections that the mechanism consists of; 0 stands for one.
 	Parts int64
 	// Come is the range under add-remove, where that is less than Eps; 0 stands for Eps.
 	Come float64

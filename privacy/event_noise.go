@@ -27,7 +27,7 @@ type Laplace struct {
 type DiscreteGaussian struct {
 	Sigma       float64
 	Sensitivity Sensitivity
-	// Coordinates is how many coordinates may differ between neighbours; 0
+	// Coordinates is the number of coordinates that may differ between neighbours; 0
 	// stands for 1.
 	Coordinates int64
 }

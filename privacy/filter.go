@@ -19,12 +19,12 @@ type Cost []*big.Rat
 type Filter interface {
 	// Relation is the one that all debits are for.
 	Relation() Relation
-	// Cost is what e would cost.
+	// Cost returns the cost of e.
 	Cost(e Event) (Cost, error)
 	// Spend debits a cost, or refuses with an error that wraps ErrExhausted and
 	// leaves the account as it was. Comparisons are exact, without tolerance.
 	Spend(c Cost) error
-	// Total is what has been spent, Remaining what is left, in the units of Cost.
+	// Total is the amount that has been spent, Remaining the amount that is left, in the units of Cost.
 	Total() Cost
 	Remaining() Cost
 }

@@ -61,7 +61,7 @@ type Field struct {
 	Example  string   // what to write
 	Words    []string // the words that a Word may be
 	Fields   []Field  // of a Record, or of each of the Records
-	// Search says how the field is calibrated, nil where it is not.
+	// Search directs the calibration of the field, nil where there is none.
 	Search *Search
 	// Needed says whether an event whose earlier fields are set needs the field; nil
 	// where Optional says it all.

@@ -322,7 +322,7 @@ func TestRotationRefused(t *testing.T) {
 			t.Errorf("%v: %v, want %s", c.e, err, c.want)
 		}
 	}
-	// What says how many units a wave has cannot stand in it, and a panel is no draw that jobs
+	// An event that fixes the number of units of a wave cannot stand in it, and a panel is no draw that jobs
 	// share step by step.
 	if _, err := EpsilonAt(Rotation{Waves: 3, In: 1, Event: WithoutReplacement{1, 10, g}}, AddRemove, 1e-6); err == nil {
 		t.Error("a fixed size inside a wave was charged")

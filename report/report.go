@@ -20,7 +20,7 @@ type Report struct {
 	Version int  `json:"version"`
 	Tool    Tool `json:"tool"`
 	Job     Job  `json:"job"`
-	// Publication is what the job says of the page, nil where it says nothing.
+	// Publication holds the job's words about the page, nil where there are none.
 	Publication *Publication `json:"publication,omitempty"`
 	Dataset     Dataset      `json:"dataset"`
 	Guarantee   Guarantee    `json:"guarantee"`
@@ -77,8 +77,8 @@ type Dataset struct {
 	UnitName   string `json:"unit_name,omitempty"`
 	UnitPlural string `json:"unit_plural,omitempty"`
 	UnitColumn string `json:"unit_column,omitempty"`
-	// UnitRows says what was done with the several rows of a unit: folded, capped, or joined where Tables say it one by
-	// one; "" where a unit has one. UnitMissing says what became of rows without a unit.
+	// UnitRows is the treatment of the several rows of a unit: folded, capped, or joined where Tables say it one by
+	// one; "" where a unit has one. UnitMissing is the treatment of rows without a unit.
 	UnitRows    string `json:"unit_rows,omitempty"`
 	UnitMissing string `json:"unit_missing,omitempty"`
 	UnitCap     *Cap   `json:"unit_cap,omitempty"`
@@ -92,7 +92,7 @@ type Dataset struct {
 	Snapshot   string `json:"snapshot,omitempty"`
 	Population int64  `json:"population,omitempty"`
 	Collected  string `json:"collected,omitempty"`
-	// Panel says which wave of a panel the table is, or gives; nil where there is no panel.
+	// Panel is the panel of which the table is, or gives, a wave; nil where there is no panel.
 	Panel *Panel `json:"panel,omitempty"`
 	// CollectedRate is the share of the population that was collected.
 	CollectedRate float64 `json:"collected_rate,omitempty"`
@@ -131,7 +131,7 @@ type Periods struct {
 	Count  int `json:"count"`
 	AtMost int `json:"at_most"`
 	Apart  int `json:"apart"` // how far apart these lie at least
-	// Held says what holds a unit to them: "cap" where it counts in its first ones alone, "row" where it is a row, ""
+	// Held names the reason why a unit keeps to them: "cap" where it counts in its first ones alone, "row" where it is a row, ""
 	// where nothing checks it.
 	Held string `json:"held,omitempty"`
 	Cost string `json:"cost"`
@@ -172,7 +172,7 @@ type Guarantee struct {
 	Claimed     []Claim            `json:"claimed,omitempty"`
 	Event       json.RawMessage    `json:"event"`
 	EventText   string             `json:"event_text"`
-	// Attacker is what the whole profile of the event leaves to an attacker; nil of a draw and
+	// Attacker holds the chances that the whole profile of the event leaves to an attacker; nil of a draw and
 	// of a release.
 	Attacker *verdict.Attacker `json:"attacker,omitempty"`
 }
@@ -236,7 +236,7 @@ type Draw struct {
 	Target          privacy.Point      `json:"target"`
 	Sample          privacy.Point      `json:"sample_budget"`
 	SampleRelations []privacy.Relation `json:"sample_relations"`
-	// SampleArrival is what the releases cost on the sample under add-remove, where
+	// SampleArrival is the cost of the releases on the sample under add-remove, where
 	// they may spend SampleBudget under replace-one because it is less.
 	SampleArrival *privacy.Point `json:"sample_arrival,omitempty"`
 	Efficiency    float64        `json:"efficiency,omitempty"`
@@ -327,7 +327,7 @@ type Mechanism struct {
 	Builtin     bool   `json:"builtin"`
 	SHA256      string `json:"sha256,omitempty"`
 	SelfNoising bool   `json:"self_noising,omitempty"`
-	// Sandbox says what confined the mechanism's processes.
+	// Sandbox names the confinement of the mechanism's processes.
 	Sandbox string `json:"sandbox,omitempty"`
 	// Result says of a third party's plugin who made the result: one of the constants below.
 	Result string `json:"result,omitempty"`
@@ -366,16 +366,16 @@ type ExpectedError struct {
 	OneEnd float64 `json:"one_end,omitempty"`
 	// Beside says in words what other noise would do at the same price, "" where nothing is to be said.
 	Beside string `json:"beside,omitempty"`
-	// Range is how far apart two tables within the public bounds can have the value without
+	// Range is the largest distance between the values of two tables within the public bounds, without
 	// its noise, 0 where that is not known.
 	Range float64 `json:"range,omitempty"`
-	// Sampling is what drawing the sample adds, nil where nothing is drawn or that is not known.
+	// Sampling is the error that drawing the sample adds, nil where nothing is drawn or that is not known.
 	Sampling *Sampling `json:"sampling,omitempty"`
 	// Size is the value that the public facts let expect, 0 where they let expect none.
 	Size float64 `json:"-"`
-	// Statistic is what the release estimates, as its plan says.
+	// Statistic is the quantity that the release estimates, as its plan says.
 	Statistic string `json:"-"`
-	// Unsure is what an interval adds to the variance because it knows that of the draw with
+	// Unsure is the variance that an interval adds because it knows that of the draw with
 	// noise only.
 	Unsure float64 `json:"-"`
 	// Ratio says that the value is a ratio of two sums, although the number of rows is public.
@@ -401,7 +401,7 @@ type File struct {
 // place of its debit in the ledger's chain.
 type Budget struct {
 	Ledger string `json:"ledger"` // the ledger's id
-	// Address is where the ledger is, without a password: in a release, a SQLite file
+	// Address is the place of the ledger, without a password: in a release, a SQLite file
 	// as seen from the job's folder; in a plan, with its whole path.
 	Address string `json:"address,omitempty"`
 	// Keeps are the columns in which every neighbour that the account protects is the
@@ -414,7 +414,7 @@ type Budget struct {
 	LimitDelta   string   `json:"limit_delta,omitempty"`
 	LimitRho     string   `json:"limit_rho,omitempty"` // in place of the two
 	Amounts      []Amount `json:"amounts"`             // of the slice, where the job names one
-	// Slices is what the slices of the account have spent; nil where it has none.
+	// Slices is the spend of the slices of the account; nil where it has none.
 	Slices *Slices `json:"slices,omitempty"`
 	Note   string  `json:"note,omitempty"`
 }

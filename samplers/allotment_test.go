@@ -138,7 +138,7 @@ type joint func(there []bool) []placing
 type placing struct {
 	sets []int64
 	p    float64
-	// seen is what readers know of it.
+	// seen is the part of it that readers know.
 	seen int64
 }
 

@@ -33,7 +33,7 @@ type Clusters struct {
 	// Of is the cluster of each ultimate unit of the frame, and Number how many there are.
 	Of     []int32
 	Number int
-	// Drawn is how many are drawn, and Most the largest sum of the weights of the rows that are
+	// Drawn is the number of clusters that are drawn, and Most the largest sum of the weights of the rows that are
 	// drawn below one of them; a row weighs 1 where all weights are equal.
 	Drawn int64
 	Most  float64

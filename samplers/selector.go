@@ -11,7 +11,7 @@ import (
 // Selector is one secret draw. It walks the table once, in row order, block
 // after block, and is not safe for concurrent use.
 type Selector interface {
-	// Next says which of the next n rows are in the sample; n may be any size.
+	// Next selects those of the next n rows that are in the sample; n may be any size.
 	// Designs with a frame refuse it.
 	Next(n int) (Selection, error)
 	// NextUnits is Next for the next len(units) rows, given each row's unit as

@@ -13,7 +13,7 @@ type Collected struct {
 	Population int64          // srswor
 	Sizes      []Named[int64] // of the strata in the population, where a number is taken from each
 	Panel      string         // of a rotation: its name
-	// Allocation says how rates and numbers were chosen.
+	// Allocation is the rule by which rates and numbers were chosen.
 	Allocation Allocation
 	// EachSlice says that each slice was drawn by itself, independently of the others (P26).
 	EachSlice bool

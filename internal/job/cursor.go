@@ -16,7 +16,7 @@ const (
 	MaxBytes = 4 << 20
 	// maxMarks bounds the commas, colons and line ends, and so the YAML nodes.
 	maxMarks = 600_000
-	// maxExpanded is how many values the aliases of a file may add to those that are
+	// maxExpanded is the number of values that the aliases of a file may add to those that are
 	// written.
 	maxExpanded = 200_000
 	// maxDepth bounds the nesting of the params of a mechanism.

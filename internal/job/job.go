@@ -28,7 +28,7 @@ type Job struct {
 	Plugins  []Plugin
 	// Catalog is the file of the plugins that somebody approved, "" where there is none.
 	Catalog string
-	// Sandbox says how mechanisms are confined: one of Sandboxes.
+	// Sandbox is the confinement of mechanisms: one of Sandboxes.
 	Sandbox string
 	Output  Output
 	Engine  Engine // what carries the scans out
@@ -65,7 +65,7 @@ type Dataset struct {
 	// those that are derived.
 	Columns []Column
 	Lookups []Lookup
-	// Fold says how each column of a unit's rows is folded (P22); the bounds and the domain of the column are those of the
+	// Fold names the fold of each column of a unit's rows (P22); the bounds and the domain of the column are those of the
 	// folded value. It is empty where a unit has one row.
 	Fold   []Named[FoldBy]
 	Cap    *Cap     // how many of its rows count, nil where a unit has one row
@@ -167,7 +167,7 @@ type Column struct {
 	// Assume is for the planner and the report's forecast, nil where nothing is
 	// assumed.
 	Assume *Assume
-	// Bounds says how the bounds are found in private, nil where they are public. Lower and
+	// Bounds directs the private search for the bounds, nil where they are public. Lower and
 	// Upper are then those between which the search looks.
 	Bounds *Bounds
 	// Measure pays for the shares of values at Lower and at Upper, nil for none.

@@ -21,7 +21,7 @@ type Mechanism interface {
 	// Origin says whether the mechanism comes with the program, or else which
 	// executable it is.
 	Origin() (builtin bool, sha256 string)
-	// Confined says how the mechanism's processes are confined.
+	// Confined describes the confinement of the mechanism's processes.
 	Confined() string
 	// Validate holds the parameters of a release to the mechanism's schema.
 	Validate(params json.RawMessage) error

@@ -24,7 +24,7 @@ type SeriesSetup struct {
 	Revised  bool          `json:"revised,omitempty"`
 	Held     Held          `json:"held,omitempty"`
 	Releases []SeriesStart `json:"releases"`
-	// Costs are what a unit costs that is in one period, in AtMost periods, and in all; exact, or rounded up. They are in ε
+	// Costs are the costs of a unit that is in one period, in AtMost periods, and in all; exact, or rounded up. They are in ε
 	// where Pure, else in ρ.
 	Costs [3]string `json:"costs"`
 	Pure  bool      `json:"pure,omitempty"`

@@ -23,7 +23,7 @@ type tableView struct {
 	job   *job.Job
 	table *OpenedTable
 	index *units.Index // the unit of each row; nil where a row is one, and where rows are folded by the keys themselves
-	// population is how many units the index has.
+	// population is the number of units in the index.
 	population int64
 	units      map[string]rowSource   // rows with one unit each, by the condition on the rows that they are made of
 	sets       map[string]*units.Kept // the rows that count, by condition and groups

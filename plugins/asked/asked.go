@@ -9,7 +9,7 @@ type Release interface {
 // Bound asks for a bound to which the values of a column are clipped.
 type Bound struct {
 	Column string `json:"column"`
-	// Times is how many times as much ε the search spends as a release that clips to the bound.
+	// Times is the ratio of the ε that the search spends to that of a release that clips to the bound.
 	Times float64 `json:"times"`
 }
 

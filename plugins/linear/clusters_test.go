@@ -217,7 +217,7 @@ func TestEveryReachOfClusters(t *testing.T) {
 				totals = append(totals, numbers{x, n})
 			}
 		}
-		// vector is what one cell releases of two clusters.
+		// vector returns the numbers that one cell releases of two clusters.
 		vector := func(sum numbers, first, second numbers) []int64 {
 			k := clusterTotals{cells: [][]int64{{first[0], first[1], second[0], second[1]}}, count: 2, parts: 2, most: c.most, divide: c.d}
 			out := []int64{sum[0], k.product(0, 0, 0)}

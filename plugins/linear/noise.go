@@ -42,8 +42,8 @@ type Noise struct {
 	Event privacy.Event
 	// SD is its standard deviation, in lattice steps.
 	SD float64
-	// each is how many rows each row counted as when the event's noise was added; 0 stands for 1. SD is that of what is
-	// left of the noise after the division.
+	// each is the number of rows that each row counted as when the event's noise was added; 0 stands for 1. SD is that of the
+	// noise that is left after the division.
 	each float64
 }
 

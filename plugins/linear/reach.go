@@ -9,7 +9,7 @@ import (
 
 // Reach bounds the distance by which rows can move the numbers of a cell, in lattice steps.
 type Reach struct {
-	// Parts is how many numbers a cell has, and Touch how many of them one row can add to.
+	// Parts is the number of numbers in a cell, and Touch the number of them that one row can add to.
 	Parts, Touch int
 	// Come bounds the vector of one row, and Stay the difference of the vectors of two.
 	Come, Stay Norms
@@ -150,7 +150,7 @@ func (r Reach) swap() Norms {
 
 // Units bounds the spread of the rows of one unit over the cells.
 type Units struct {
-	// Cells is how many cells there are. A unit has rows in at most Groups of them and at
+	// Cells is the number of cells. A unit has rows in at most Groups of them and at
 	// most Rows in each; both are 1 where a row is a unit.
 	Cells, Groups, Rows int64
 	// Switches says that a replaced unit may have rows in other cells than before.

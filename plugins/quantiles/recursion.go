@@ -59,7 +59,7 @@ type search struct {
 	counted  *privacy.DiscreteLaplace // the noise in the number of rows of each group; nil: public or not needed
 	replace  bool                     // a row may be replaced
 	keeps    bool                     // a row that is replaced stays in its group
-	// points is how many points a cell has, and heaviest the weight of the heaviest row in
+	// points is the number of points in a cell, and heaviest the weight of the heaviest row in
 	// steps of 1/perWeight: a row adds one such step to each point of its cell.
 	points, heaviest int64
 	tie              int64 // the largest weight of a cell, in steps: of all rows, or of 2^24 where their number is secret

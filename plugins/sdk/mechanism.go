@@ -15,9 +15,9 @@ import (
 // and must not read anything but their arguments; the host asks twice and
 // refuses a mechanism that answers differently.
 type Mechanism interface {
-	// Describe says what the mechanism is and what it can work with.
+	// Describe returns the mechanism's name, parameters and abilities.
 	Describe() Description
-	// Plan says what a release will cause and look like. It sees no data.
+	// Plan returns the reads, the costs and the shape of a release. It sees no data.
 	Plan(req PlanRequest) (Plan, error)
 	// Release reads the rows once, computes the query, and has the host add the
 	// noise, in the order of the plan's event.
@@ -76,7 +76,7 @@ type PlanRequest struct {
 	// Params are the job's parameters, already valid against Description.Params.
 	Params json.RawMessage
 	Public Public
-	// Target is what this release may spend on the sample.
+	// Target is the amount that this release may spend on the sample.
 	Target privacy.Point
 	// InRho says that the job states its guarantee in rho (zCDP). The host then asks for plans at
 	// several points, and Target is one of them. Of two plans that meet Target, the one with less
@@ -203,7 +203,7 @@ type Column struct {
 type Plan struct {
 	// Columns are the names of the columns that Release will read, in order.
 	Columns []string
-	// Event is what the noise calls of a release amount to on the sample. Its
+	// Event is the event that the noise calls of a release make up on the sample. Its
 	// leaves, read from left to right with every repeat unrolled, are the calls.
 	Event privacy.Event
 	// Output is the shape of the result.
@@ -263,7 +263,7 @@ type Field struct {
 	// multiplied by a constant, the values of this column change accordingly. A mechanism must set
 	// them to read a column whose bounds are found in private.
 	Of, Per []string
-	// Statistic says what a column of numbers estimates, "" where it is none of the known ones. The
+	// Statistic is the quantity that a column of numbers estimates, "" where it is none of the known ones. The
 	// host forecasts errors by it, and charges nothing by it.
 	Statistic Statistic
 
@@ -328,7 +328,7 @@ type ExpectedError struct {
 	Linear *Linear
 	// SamplingNote, where Linear is nil, says why that is not public.
 	SamplingNote string
-	// Unsure is what an interval for the population's value adds to the variance, because it
+	// Unsure is the variance that an interval for the population's value adds, because it
 	// knows the variance of the draw only with noise; 0 without an interval.
 	Unsure float64
 	// Over, of a quotient, is the sum by which it is divided, with its own noise. The host derives
@@ -466,7 +466,7 @@ type ResultColumn struct {
 	Float64 []float64
 	Int64   []int64
 	String  []string
-	// Blank says which values are not shown; nil for none. Only the host sets it.
+	// Blank marks the values that are not shown; nil for none. Only the host sets it.
 	Blank []bool
 
 	_ struct{}

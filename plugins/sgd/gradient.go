@@ -20,13 +20,13 @@ const normSteps = 1 << 34
 const coefficientSteps = normSteps >> rowBits
 
 const (
-	// together is how many rows a worker gathers before it multiplies them.
+	// together is the number of rows that a worker gathers before it multiplies them.
 	together = 64
-	// four is how many rows a product with w takes at once.
+	// four is the number of rows that a product with w takes at once.
 	four = 4
-	// piece is how many records a worker takes at a time.
+	// piece is the number of records that a worker takes at a time.
 	piece = 4 * together
-	// flush is how many rows a float64 sum may hold. Each row adds at most normSteps,
+	// flush is the number of rows that a float64 sum may hold. Each row adds at most normSteps,
 	// so these sums are whole numbers below 2^53 and exact in any order.
 	flush = 1 << 18
 	// alone is the number of rows up to which one worker is faster than several.

@@ -19,13 +19,13 @@ import (
 const (
 	// MaxBytes is the size of the largest text.
 	MaxBytes = 1 << 20
-	// MaxDepth is how many events may stand inside one another.
+	// MaxDepth is the number of events that may stand inside one another.
 	MaxDepth = privacy.MaxDepth
-	// MaxEvents is how many events one expression may hold. Equal events are written as
+	// MaxEvents is the number of events that one expression may hold. Equal events are written as
 	// repeat.
 	MaxEvents = 10_000
 
-	// maxProblems is how many problems of one text are reported. A text with more is
+	// maxProblems is the number of problems of one text that are reported. A text with more is
 	// most likely no expression.
 	maxProblems = 50
 )

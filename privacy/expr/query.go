@@ -15,14 +15,14 @@ import (
 // number.
 type Query struct {
 	Relation privacy.Relation
-	// Event is what was done. In a calibration its parameter has the value that
+	// Event is the event in question. In a calibration its parameter has the value that
 	// costs least; Parameter.Set gives it another value.
 	Event privacy.Event
-	// Given says which numbers the question fixes.
+	// Given names the numbers that the question fixes.
 	Given Given
 	// Epsilon and Delta are the fixed numbers.
 	Epsilon, Delta float64
-	// Parameter is what a calibration looks for; nil otherwise.
+	// Parameter is the goal of a calibration; nil otherwise.
 	Parameter *Parameter
 	// Methods are the methods to evaluate; none means all.
 	Methods []string

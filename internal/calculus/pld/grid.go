@@ -67,7 +67,7 @@ type effort struct {
 	// work is an estimate of the nanoseconds spent, from the sizes of the computations, so
 	// that no answer depends on a clock.
 	work float64
-	// limit is how much work may be spent by now; 0 stands for maxWork.
+	// limit is the work that may be spent by now; 0 stands for maxWork.
 	limit float64
 	// fits is the finest step at which an inner composition was found to fit.
 	fits map[string]float64

@@ -23,7 +23,7 @@ const (
 	// A string takes these bytes beside its own: its header in a slice that grows by copying, and its place in the map.
 	headerBytes = 48
 	mapBytes    = 80
-	// freeTexts is how many bytes of texts a piece may hold, whatever the memory. A few bytes of a file can stand for a
+	// freeTexts is the number of bytes of texts that a piece may hold, whatever the memory. A few bytes of a file can stand for a
 	// long text that occurs again and again, which takes no memory and much time.
 	freeTexts = 1 << 30
 )

@@ -23,7 +23,7 @@ type Reader struct {
 	Words
 	Limits
 	Problems Problems
-	// Places says where each value stands that was opened, by its path.
+	// Places holds the place of each value that was opened, by its path.
 	Places map[string]Pos
 	// Replace, unless nil, is called for each scalar value that is opened. It may put
 	// another node in its place. It returns false where it has recorded a problem.

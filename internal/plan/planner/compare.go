@@ -35,7 +35,7 @@ type Comparison struct {
 	Target      privacy.Point `json:"target"`
 	Assumptions []string      `json:"assumptions"`
 	Simulated   int           `json:"repetitions,omitempty"`
-	// Collection says what the figures hold of the draw that made the table itself, where one did.
+	// Collection tells the part that the draw of the table itself has in the figures, where somebody drew it.
 	Collection string   `json:"collection,omitempty"`
 	Designs    []Option `json:"designs"`
 	Best       int      `json:"best"`

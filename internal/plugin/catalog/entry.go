@@ -38,7 +38,7 @@ type Entry struct {
 	Memory      int64    `json:"memory,omitempty"`
 	SelfNoising bool     `json:"self_noising,omitempty"`
 
-	// Result says what its results rest on, as the report of a job does.
+	// Result names the ground of its results, as the report of a job does.
 	Result string `json:"result,omitempty"`
 
 	// Description is the digest of what it says it is, see [Describe].

@@ -23,11 +23,11 @@ type Verdict struct {
 	Verdict string `json:"verdict"`
 	Suite   string `json:"suite"`
 	SHA256  string `json:"sha256,omitempty"`
-	// Sandbox says what confined the plugin while it was checked.
+	// Sandbox names the confinement of the plugin while it was checked.
 	Sandbox string `json:"sandbox,omitempty"`
 	*sdktest.Report
 
-	// About is what the plugin says it is, Plans are those that it made, and Read are the
+	// About is the plugin's description of itself, Plans are those that it made, and Read are the
 	// system's files that it read.
 	About sdk.Description `json:"-"`
 	Plans []Planned       `json:"-"`

@@ -15,7 +15,7 @@ import (
 
 // Command names the executable of a plugin.
 type Command struct {
-	// Name is what the plugin is called in errors.
+	// Name is the plugin's name in errors.
 	Name string
 	// Path is the executable, and Files are the digests of what the plugin needs beside it, by
 	// paths that begin in the folder of the executable.
@@ -37,7 +37,7 @@ type Command struct {
 	// Elsewhere starts the plugin in another environment than usual. A plan that is made
 	// here and there must be the same.
 	Elsewhere bool
-	// Confine says what the plugin's processes may do and take.
+	// Confine limits the plugin's processes.
 	Confine sandbox.Confinement
 
 	_ struct{}

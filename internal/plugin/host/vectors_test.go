@@ -23,7 +23,7 @@ type rowVector struct {
 	// Batches are lists of rows, which are lists of values; null is missing.
 	Batches [][][]*float64 `json:"batches"`
 	Weights [][]float64    `json:"weights,omitempty"`
-	// Cut is how many bytes the end lacks: a reader must then fail.
+	// Cut is the number of bytes that the end lacks: a reader must then fail.
 	Cut int `json:"cut,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type Confinement struct {
 	// Read are absolute paths of files and folders that the tree may read, beside what its
 	// executable needs of the system's programs and libraries.
 	Read []string
-	// Memory is how many bytes each process may hold; 0 stands for half of the machine's.
+	// Memory is the number of bytes that each process may hold; 0 stands for half of the machine's.
 	Memory int64
 	// Watch, where set, is told of every file that the tree opens, every socket that it
 	// makes and every process that it starts. It is called by one goroutine.

@@ -30,9 +30,9 @@ const (
 	// BatchRows is the most rows of one batch. It is a multiple of 64, so that
 	// bitmaps can be cut.
 	BatchRows = 1 << 15
-	// SampleChunk is how many indices go into one NextSampleResponse.
+	// SampleChunk is the number of indices in one NextSampleResponse.
 	SampleChunk = 1 << 17
-	// ResultChunk is how many bytes of a result go into one ReleaseOutput.
+	// ResultChunk is the number of bytes of a result in one ReleaseOutput.
 	ResultChunk = 1 << 20
 	// MaxDepth and MaxNodes bound an event.
 	MaxDepth = 32

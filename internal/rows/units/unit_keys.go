@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// chunkRows is how many rows are worked on at once.
+	// chunkRows is the number of rows that are worked on at once.
 	chunkRows = 1 << 16
 	// Units are spread over shards by the top bits of their hash. Goroutines work on different shards, and each shard is a
 	// partition of what is spilled.

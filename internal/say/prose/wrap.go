@@ -15,9 +15,9 @@ const (
 	// room is the least that words are given beside a label, and narrow in the last
 	// column of a table.
 	room, narrow = 32, 24
-	// deepest is how far in a label may stand: what stands further belongs to a table.
+	// deepest is the last column in which a label may begin: one further right belongs to a table.
 	deepest = 8
-	// step is how much further the later lines of a text stand than its first.
+	// step is the indentation of the later lines of a text beside its first.
 	step = 2
 )
 

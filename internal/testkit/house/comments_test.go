@@ -106,8 +106,8 @@ func TestRoundaboutCommentsAreFound(t *testing.T) {
 	}
 }
 
-// evasive finds a line of a comment at the left margin that begins with what, how or where a thing is and does not name it.
-var evasive = regexp.MustCompile(`(?m)^// \w+ (is|are|says|tells|holds|gives) (what|how|where|which|when)\b`)
+// evasive finds a line of a comment that begins with what, how or where a thing is and does not name it.
+var evasive = regexp.MustCompile(`(?m)^[ \t]*// \w+ (is|are|says|tells|holds|gives) (what|how|where|which|when)\b`)
 
 // A comment names the thing itself, in tests too: "limit is the time that a run may take".
 func TestCommentsNameTheThing(t *testing.T) {
@@ -135,14 +135,15 @@ func TestCommentsNameTheThing(t *testing.T) {
 
 func TestEvasiveCommentsAreFound(t *testing.T) {
 	for text, found := range map[string]bool{
-		"package p\n\n// limit is how long a run may take.\n":       true,
-		"// rows are what a scan delivers.\ntype rows int\n":        true,
-		"// This one ends so: a\n// panel says which wave it is.\n": true,
-		"// place holds where a table lies.\n":                      true,
-		"// limit is the time that a run may take.\n":               false,
-		"// ready reports whether a run may start.\n":               false,
-		"// size is whatever fits.\n":                               false,
-		"var text = `x // limit is how long a run may take`\n":      false,
+		"package p\n\n// limit is how long a run may take.\n":                        true,
+		"// rows are what a scan delivers.\ntype rows int\n":                         true,
+		"// This one ends so: a\n// panel says which wave it is.\n":                  true,
+		"// place holds where a table lies.\n":                                       true,
+		"type limits struct {\n\t// Rows is how many rows count.\n\tRows int64\n}\n": true,
+		"// limit is the time that a run may take.\n":                                false,
+		"// ready reports whether a run may start.\n":                                false,
+		"// size is whatever fits.\n":                                                false,
+		"var text = `x // limit is how long a run may take`\n":                       false,
 	} {
 		if evasive.MatchString(text) != found {
 			t.Errorf("%q: found %v", text, !found)

@@ -25,8 +25,8 @@ type Debit struct {
 type State struct {
 	Spent, Limit *big.Rat
 	Debits       map[int64]Debit
-	// Slices is what each slice has spent, nil in an account without slices. Limit is then
-	// that of a slice, Largest what the account says of the largest one, and Lifetime the
+	// Slices is the spend of each slice, nil in an account without slices. Limit is then
+	// that of a slice, Largest the account's figure for the largest one, and Lifetime the
 	// limit of Spent, nil for none.
 	Slices            map[string]*big.Rat
 	Largest, Lifetime *big.Rat

@@ -37,7 +37,7 @@ var update = flag.Bool("update", false, "write docs/sabotage.md")
 // act is one thing that a hostile plugin does.
 type act struct {
 	name, story string
-	// check is what plugin check must find.
+	// check names the finding that plugin check must make.
 	check string
 	// run is the code with which a run without the sandbox must end, "" where it goes
 	// through.

@@ -33,8 +33,8 @@ func (w *Workload) least(weights []float64) (sigma []float64, sum float64) {
 }
 
 const (
-	// nearLeast is how near the largest variance comes to the least possible one, and
-	// mostSteps how long that is tried.
+	// nearLeast is the relative distance of the largest variance from the least possible one at which the search ends, and
+	// mostSteps its most steps.
 	nearLeast = 1e-9
 	mostSteps = 500
 )

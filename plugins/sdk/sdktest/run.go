@@ -17,7 +17,7 @@ type Table struct {
 	Rows    int
 	Columns map[string]sdk.Values
 	Weights []float64
-	// BatchRows is how many rows go into a batch; 0 stands for all in one. It must be
+	// BatchRows is the number of rows in a batch; 0 stands for all in one. It must be
 	// a multiple of 8 where a column has a validity bitmap.
 	BatchRows int
 }

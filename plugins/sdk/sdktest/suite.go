@@ -15,23 +15,23 @@ import (
 
 // Config sets the effort of the suite. The zero value stands for the defaults.
 type Config struct {
-	// Requests are what the mechanism is to plan and release; empty stands for those
+	// Requests are the requests that the mechanism is to plan and release; empty stands for those
 	// that Requests finds.
 	Requests []sdk.PlanRequest
 	// Seed chooses the tables. The same seed makes the same tables.
 	Seed uint64
-	// Seeds is how many seeds are tried, from Seed on; 1.
+	// Seeds is the number of seeds that are tried, from Seed on; 1.
 	Seeds int
-	// Pairs is how many pairs of tables a request is tried with for each seed; 150. Fewer are tried
+	// Pairs is the number of pairs of tables that a request is tried with for each seed; 150. Fewer are tried
 	// where a release has very many noise calls.
 	Pairs int
-	// Releases is how many releases the growth of memory is watched over; 1000, and
+	// Releases is the number of releases over which the growth of memory is watched; 1000, and
 	// negative for none.
 	Releases int
-	// Runs is how often a mechanism that draws its own noise is run on each table of
+	// Runs is the number of runs of a mechanism that draws its own noise on each table of
 	// a pair; 4000.
 	Runs int
-	// Shrink is how many pairs are tried to make a counterexample smaller; 400.
+	// Shrink is the number of pairs that are tried to make a counterexample smaller; 400.
 	Shrink int
 
 	_ struct{}
@@ -47,7 +47,7 @@ func (c Config) filled() Config {
 type Finding struct {
 	// Check names the promise; specs/conformance-v1.md lists them.
 	Check string `json:"check"`
-	// Detail says what was seen. It holds generated data only.
+	// Detail describes the observation. It holds generated data only.
 	Detail string `json:"detail"`
 	// Request is the request that was planned.
 	Request string `json:"request,omitempty"`

@@ -10,7 +10,7 @@ import (
 const hidden = "[REDACTED]"
 
 var (
-	// holder is what stands before the host of an address: KEY:SECRET@ or USER@. A secret may hold slashes, and an address that
+	// holder matches the text before the host of an address: KEY:SECRET@ or USER@. A secret may hold slashes, and an address that
 	// is known by its scheme may have lost its own.
 	holder = regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*://+|\b(?:s3|gs|azblob|postgres|postgresql|https?):/?)([^/?#\s"':]*:[^?#\s"']*|[^/?#\s"']*)@`)
 	// option is an option of an address that holds a credential.

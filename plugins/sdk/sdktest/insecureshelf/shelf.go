@@ -15,7 +15,7 @@ type Specimen struct {
 	Name string
 	// Caught is the check of the suite that must refute it.
 	Caught string
-	// Story is what its author got wrong.
+	// Story is the mistake of its author.
 	Story     string
 	Mechanism sdk.Mechanism
 }
