@@ -80,8 +80,8 @@ func TestDatabaseSource(t *testing.T) {
 	must("delete from " + people + " where id = 8")
 	run(3, "dataset.size: is not the number of rows of the table", job("fewer.yaml", "table: people", public, "four"))
 	const query = `query: "select x, g from people where x > 2"`
-	run(3, "dataset.relation: replace-one does not go with a query", job("query.yaml", query, public, "five"))
-	run(3, "dataset.at_least: does not go with a query", job("least.yaml", query, "relation: add-remove\n  at_least: 5", "five"))
+	run(3, "dataset.relation: replace-one does not go with dataset.source.query", job("query.yaml", query, public, "five"))
+	run(3, "dataset.at_least: does not go with dataset.source.query", job("least.yaml", query, "relation: add-remove\n  at_least: 5", "five"))
 	run(0, "charged for everything", job("some.yaml", query, "relation: add-remove", "five"))
 	run(0, "already released", job("some.yaml", query, "relation: add-remove", "five"))
 	// Another query is another question, though its rows are the same: whether they are is not told for free. A query that
@@ -93,7 +93,7 @@ func TestDatabaseSource(t *testing.T) {
 	}
 	must("create function " + name + ".peek(n bigint) returns bigint language sql immutable as 'select n'")
 	run(6, "calls a function that somebody wrote", job("peek.yaml", `query: "select peek(x) as x, g from people"`, "relation: add-remove", "seven"))
-	run(3, "dataset.slice: does not go with a query", job("slice.yaml", query, "relation: add-remove\n  slice: {column: g, is: a}", "seven"))
+	run(3, "dataset.slice: does not go with dataset.source.query", job("slice.yaml", query, "relation: add-remove\n  slice: {column: g, is: a}", "seven"))
 	run(6, "has a limit", job("limit.yaml", `query: "select x, g from people limit 3"`, "relation: add-remove", "six"))
 	run(6, "no column x in the table", job("column.yaml", `query: "select x as y, g from people"`, "relation: add-remove", "six"))
 	run(6, "column g cannot be used: of the type jsonb", job("json.yaml", `query: "select x, j as g from people"`, "relation: add-remove", "six"))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/plugins/asked"
@@ -30,7 +31,7 @@ func privateBounds() kind[Bounds] {
 // than those of the search.
 func (k *checker) bounds(path string, c *Column) {
 	c.Type = Number
-	if k.refuse(path, []string{"upper", "domain", "assume", "type"}, "leave out one of the two", "cannot be used with bounds, which are found in private") {
+	if slices.ContainsFunc([]string{"upper", "domain", "assume", "type"}, func(key string) bool { return k.j.Has(lang.Key(path, key)) }) {
 		return
 	}
 	if c.Lower != nil && c.Lower.Sign() != 0 {

@@ -57,10 +57,10 @@ func check(j *Job, o Options, told Problems) Problems {
 	k.grants()
 	k.releases()
 	k.series()
-	k.engine()
 	k.weightsOfTables()
 	k.askedOfTables()
 	k.spend()
+	k.together()
 	k.rho()
 	if o.Mechanisms != nil {
 		k.mechanisms(o.Mechanisms, nil)
@@ -75,7 +75,6 @@ func (k *checker) oneTable() {
 			k.wrong(at, "", "is missing")
 		}
 	}
-	k.refuse("dataset", []string{"population"}, "leave it out", "is for a data set with several tables")
 	k.source()
 	k.lookups()
 	k.fileColumns()
@@ -179,35 +178,14 @@ func hintOr(hint, label string, known []string) string {
 
 func (k *checker) dataset() {
 	d := &k.j.Dataset
-	switch d.Relation {
-	case privacy.ReplaceOne:
-		if !k.j.Has("dataset.size") {
-			k.wrong("dataset.size", "the number of units is public under replace-one", "is missing")
-		}
-		k.refuse("dataset", []string{"at_least"}, "say size", "is for add-remove; under replace-one the size itself is public")
-	case privacy.AddRemove:
-		k.refuse("dataset", []string{"size"}, "leave it out, or say at_least if a lower bound is public", "is secret under add-remove")
+	if d.Relation == privacy.ReplaceOne && !k.j.Has("dataset.size") {
+		k.wrong("dataset.size", "the number of units is public under replace-one", "is missing")
 	}
 	if d.Collected != nil {
 		k.collected(d.Collected)
 	}
-	k.slice()
-}
-
-// slice refuses what does not go with slices (P26), or only with them.
-func (k *checker) slice() {
-	d := &k.j.Dataset
-	switch c := d.Collected; {
-	case d.Slice == nil && c != nil && c.EachSlice:
-		k.wrong("dataset.collected.each_slice", "leave it out", "is for a job with dataset.slice")
-	case d.Slice == nil && k.j.Budget.Lifetime != nil:
-		k.wrong("budget.lifetime", "say limit", "is for a job with dataset.slice")
-	case d.Slice == nil:
-	case d.Slice.Is == "" && k.j.Has("dataset.slice.is"):
+	if d.Slice != nil && d.Slice.Is == "" && k.j.Has("dataset.slice.is") {
 		k.wrong("dataset.slice.is", "", "must not be empty")
-	case c != nil && !c.EachSlice && c.Method != Rotation: // which never goes with slices
-		k.wrong("dataset.collected", "say each_slice: true if each slice was drawn by itself; otherwise leave collected out: each slice is then charged without what the collection buys",
-			"one collection for several slices buys no privacy slice by slice: who is in one slice tells who is in the others")
 	}
 }
 

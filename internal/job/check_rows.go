@@ -285,23 +285,12 @@ func (k *checker) levels() {
 			k.wrong(lang.Key("dataset.unit.groups", g.Name), "leave it out", "must be at least 2: one unit is no group")
 		}
 	}
-	for _, key := range []string{"members", "groups"} {
-		if !k.j.Has("dataset.unit." + key) {
-			continue
-		}
-		shared := slices.ContainsFunc(k.j.Samples, func(s Sample) bool { return s.Keep || s.Method == Kept || s.Method == Rotation })
-		if d.Collected != nil || len(k.j.Series) > 0 || shared {
-			k.wrong("dataset.unit."+key, "leave it out", "has no price here: jobs with series, dataset.collected, kept samples or waves of a panel pay a part of what several jobs cost together")
-		}
-	}
 	m := d.Key.Members
 	if m == nil {
 		return
 	}
 	t, known := d.TableOf(m.Table)
 	switch {
-	case len(d.Tables) == 0 && m.Table != "":
-		k.wrong("dataset.unit.members.table", "leave it out", "is for a data set with several tables")
 	case len(d.Tables) == 0 && d.Key.Rows > 0:
 		k.wrong("dataset.unit.members", "leave it out", "is for units with several rows")
 	case len(d.Tables) > 0 && !k.toldOf("dataset.unit.members.table") && !known:
@@ -314,19 +303,9 @@ func (k *checker) levels() {
 // units checks what the job says of units with several rows.
 func (k *checker) units() {
 	d := &k.j.Dataset
-	said := 0
-	for _, is := range []bool{d.Key.Rows > 0, d.Folds(), d.Cap != nil} {
-		if is {
-			said++
-		}
-	}
 	switch {
-	case d.Key.Column == "" && (d.Folds() || d.Cap != nil):
-		k.wrong("dataset.unit", "say unit: {column: …, name: …}", "names no column, which fold and cap need")
-	case d.Key.Column != "" && said == 0:
+	case d.Key.Column != "" && d.Key.Rows == 0 && !d.Folds() && d.Cap == nil:
 		k.wrong("dataset.unit", "say rows: 1 in it, or dataset.fold, or dataset.cap", "does not say what becomes of several rows of a unit")
-	case said > 1:
-		k.wrong("dataset.unit", "say one of rows: 1, dataset.fold and dataset.cap", "says in two ways what becomes of several rows of a unit")
 	case d.Key.Column != "" && d.Key.Rows == 0:
 		d.Unit = d.Key.Column // an account of its own: it protects more than a row
 	}
@@ -335,15 +314,6 @@ func (k *checker) units() {
 	}
 	for _, f := range d.Fold {
 		k.fold(f)
-	}
-	if d.Cap == nil || d.MayVanish() && d.Population != "" {
-		return // of several tables, that of the population says where a unit lies
-	}
-	for _, s := range k.j.Samples {
-		if s.Method == Multistage || s.Method == Stratified {
-			k.wrong(lang.Key(lang.Key("samples", s.Name), "method"), "use dataset.fold, or srswor or poisson",
-				"%s cannot be used with dataset.cap: a unit must lie in one stratum, and only dataset.fold makes sure of that", s.Method)
-		}
 	}
 }
 
@@ -413,9 +383,7 @@ func (k *checker) rowsOf(i int, r *Release) {
 	path := lang.Item("releases", i)
 	d := &k.j.Dataset
 	k.condition(lang.Key(path, "where"), &r.Where, false)
-	if r.Having.Said() && !d.Folds() {
-		k.wrong(lang.Key(path, "having"), "say where, which is about a row", "needs dataset.fold: it is about the folded values of a unit")
-	} else {
+	if d.Folds() {
 		k.condition(lang.Key(path, "having"), &r.Having, true)
 	}
 	if r.Other != "" && len(r.By) == 0 {

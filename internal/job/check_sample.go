@@ -12,7 +12,7 @@ func (k *checker) sample(s *Sample) {
 	case SRSWOR:
 		k.srswor(path, s)
 	case Multistage:
-		k.multistage(path, s)
+		k.stages(path, s)
 	case Stratified:
 		k.stratified(path, s)
 	case Kept:
@@ -23,18 +23,7 @@ func (k *checker) sample(s *Sample) {
 	if s.Keep && !k.used(s.Name) {
 		k.wrong(lang.Key(path, "keep"), "make a release from it", "no release is made from the sample, so nothing is drawn that could be kept")
 	}
-	if (s.Keep || s.Method == Kept) && k.j.Dataset.Collected != nil {
-		k.wrong(path, "draw a new sample in every job", "a draw from a table that is itself a sample cannot be kept: the two amplifications would have to be composed across jobs")
-	}
 	k.folded(path, s)
-	switch c := k.j.Dataset.Collected; {
-	case c != nil && (s.Method == Multistage || s.Method == Stratified):
-		k.wrong(Key(path, "method"), "use srswor or poisson, or release from the table itself",
-			"%s cannot be used with dataset.collected: who was collected is secret, so how many units each part of the frame has is secret too", s.Method)
-	case c != nil && c.Method != SRSWOR && s.Method == SRSWOR:
-		k.wrong(Key(path, "method"), "use poisson, or release from the table itself",
-			"srswor cannot be used with a table that was collected by %s: its units have other chances, or their number is secret, and what a fixed number of them costs together has no event", c.Method)
-	}
 }
 
 // folded refuses strata and stages of units with several rows that do not say in which a
@@ -79,34 +68,11 @@ func (k *checker) srswor(path string, s *Sample) {
 	d := &k.j.Dataset
 	size := lang.Key(path, "size")
 	switch {
-	case d.Relation == privacy.AddRemove && !k.j.Has("dataset.at_least"):
-		k.wrong(size, "say dataset.at_least, or use method: poisson",
-			"a sample of fixed size needs a public lower bound on the size of the table")
 	case d.Relation == privacy.AddRemove && d.AtLeast > 0 && s.Size > d.AtLeast:
 		k.wrong(size, "", "must be at most dataset.at_least (%d > %d)", s.Size, d.AtLeast)
 	case d.Relation == privacy.ReplaceOne && d.Size > 0 && s.Size > d.Size:
 		k.wrong(size, "", "must be at most dataset.size (%d > %d)", s.Size, d.Size)
 	}
-}
-
-// needsFrame refuses a design that draws from a public frame where the job has none.
-func (k *checker) needsFrame(path string, why string) {
-	if !k.j.Has("dataset.frame") {
-		k.wrong(path, "say dataset.frame: {path: …, records: …}", "needs a frame: %s", why)
-	}
-}
-
-// fixedByFrame is needsFrame for a design that draws fixed numbers.
-func (k *checker) fixedByFrame(path string, why string) {
-	k.needsFrame(path, why)
-	if k.j.Dataset.Relation == privacy.AddRemove {
-		k.wrong(path, "use relation: replace-one", "needs replace-one: the frame makes the number of records public")
-	}
-}
-
-func (k *checker) multistage(path string, s *Sample) {
-	k.fixedByFrame(path, "the units of every stage are public")
-	k.stages(path, s)
 }
 
 // stages checks the units of the stages.
@@ -134,38 +100,16 @@ func (k *checker) stratified(path string, s *Sample) {
 	switch {
 	case rates && takes:
 		k.wrong(path, "say one of the two", "has both rates and take")
-	case bySize && (rates || takes):
-		k.wrong(lang.Key(path, "rates_by_size"), "say one of the three", "cannot stand beside rates or take")
 	case bySize:
-		k.ratesBySize(path, s)
 	case !rates && !takes:
 		k.wrong(path, "say rates (Poisson) or take (without replacement)", "has neither rates nor take")
 	case takes:
-		k.fixedByFrame(path, "the size of every stratum is public")
 		if col, ok := k.j.Dataset.Column(s.Strata); ok && col.Domain != nil {
 			k.strata(path, "take", s.Strata, col.Domain, namesIn(s.Takes))
 		}
 	case rates:
-		k.stratifiedRates(path, s)
+		k.rateStrata(path, s)
 	}
-}
-
-func (k *checker) ratesBySize(path string, s *Sample) {
-	k.needsFrame(path, "the size of every unit is public")
-	if k.j.Dataset.Relation == privacy.ReplaceOne {
-		k.wrong(lang.Key(path, "rates_by_size"), "use relation: add-remove", "needs add-remove: under replace-one a row could change its unit and with it its rate")
-	}
-	if s.Keep {
-		k.wrong(lang.Key(path, "keep"), "leave it out", "cannot be used with rates_by_size")
-	}
-}
-
-func (k *checker) stratifiedRates(path string, s *Sample) {
-	if k.j.Dataset.Relation == privacy.ReplaceOne {
-		k.wrong(lang.Key(path, "rates"), "say take, or use relation: add-remove",
-			"needs add-remove: under replace-one a row could change its stratum and with it its rate")
-	}
-	k.rateStrata(path, s)
 }
 
 // rateStrata checks that there is a rate for each value of a declared category.

@@ -17,22 +17,8 @@ func (k *checker) tables() {
 		k.oneTable()
 		return
 	}
-	const one = "is for a data set with one table"
-	k.refuse("dataset", []string{"source", "columns", "lookups", "derive", "fold", "cap"}, "say it in the table, under dataset.tables", one)
-	k.refuse("dataset", []string{"slice"}, "filter the rows with where; or release from one table in a job of its own, on the same account",
-		"does not go with several tables: a slice has an account of its own, and rows of a table that is not cut by it would be in all of them")
-	k.refuse("dataset", []string{"collected"}, "leave it out, which charges the whole price; or release from one table in a job of its own, on the same account",
-		"does not go with several tables: who was collected would have to be the same in all of them, and nothing here can hold them to it")
-	switch {
-	case d.Key.Column == "":
+	if d.Unit = d.Key.Column; d.Unit == "" {
 		k.wrong("dataset.unit", "say unit: {column: …, name: …}: the tables are joined by it", "names no column")
-	case d.Key.Rows > 0:
-		k.wrong("dataset.unit.rows", "say it in a table, under dataset.tables", one)
-	default:
-		d.Unit = d.Key.Column
-	}
-	if k.j.Has("dataset.unit.missing") {
-		k.wrong("dataset.unit.missing", "say unit: {missing: …} in a table, under dataset.tables", one)
 	}
 	if d.Population != "" || k.j.Has("dataset.population") {
 		if _, ok := d.TableOf(d.Population); !ok {
@@ -40,15 +26,6 @@ func (k *checker) tables() {
 		}
 	} else if d.Relation == privacy.ReplaceOne {
 		k.wrong("dataset.population", "say which table has a row of every unit", "is missing: dataset.size counts the units of one table")
-	}
-	for _, s := range k.j.Samples {
-		at := lang.Key(lang.Key("samples", s.Name), "method")
-		switch {
-		case d.Population == "" && (s.Method == Multistage || s.Method == Stratified):
-			k.wrong(at, "say dataset.population: the table whose columns say where a unit lies", "%s draws units by the columns of one table, and the data set has several", s.Method)
-		case s.Keep || s.Method == Kept:
-			k.wrong(lang.Key("samples", s.Name), "draw a sample of this job's own, and make all releases from it in this job", "a draw from several tables cannot be kept: it is known by the places of units, and another job that reads other tables, or other rules for missing keys, gives them other places")
-		}
 	}
 	for i := range d.Tables {
 		t := &d.Tables[i]
@@ -195,7 +172,7 @@ func (k *checker) tableOf(i int, r *Release) bool {
 	_, ok := k.j.Dataset.TableOf(r.Table)
 	switch known := k.tableNames(); {
 	case len(k.j.Dataset.Tables) == 0:
-		return !k.refuse(lang.Item("releases", i), []string{"table"}, "leave it out; a sample is named by from", "is for a data set with several tables")
+		return !k.j.Has(path)
 	case r.Table == "":
 		if !k.toldOf(path) {
 			k.wrong(path, hintOr("", "tables of the job", known), "is missing: the data set has several tables")

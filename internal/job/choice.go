@@ -65,13 +65,7 @@ const capChoice = "dataset.cap.rows"
 // condition that all releases share, and all their rows where they share none.
 func (k *checker) choice(c *Cap, given []Release) {
 	switch d, p := &k.j.Dataset, c.Choice; {
-	case !k.measure(capChoice, &p.Private):
-		return
-	case c.Measure != nil:
-		k.wrong(capMeasure, "leave it out", "is part of the choice of a cap: its release shows what each cap leaves out")
-		return
-	case d.Weights != nil:
-		k.wrong(capChoice, "say rows: and a number, such as the one that a job without weights chose in private and published", "cannot be chosen for a table with survey weights: what a cap leaves out is the weight of the rows, and the choice only counts them")
+	case !k.measure(capChoice, &p.Private), c.Measure != nil, d.Weights != nil: // refused already
 		return
 	case d.declares(UnitRows):
 		k.wrong(capChoice, "rename the column", "counts rows in a column of its own called %s, and the job declares one", UnitRows)

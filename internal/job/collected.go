@@ -4,7 +4,6 @@ import (
 	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // Collected describes how somebody else drew the table from its population (P29).
@@ -105,19 +104,8 @@ func panelName() kind[string] {
 func (k *checker) collected(c *Collected) {
 	d, path := &k.j.Dataset, "dataset.collected"
 	if c.Method == Rotation {
-		k.rotation(path, &c.Sample)
+		k.waves(path, &c.Sample)
 		return
-	}
-	rates := c.Method == Poisson || k.j.Has(lang.Key(path, "rates"))
-	switch {
-	case d.Relation == privacy.AddRemove && c.Method == SRSWOR:
-		k.wrong(path, "use relation: replace-one", "needs replace-one: a sample of fixed size has a public size")
-	case d.Relation == privacy.AddRemove && !rates && c.Method != "":
-		k.wrong(path, "use relation: replace-one", "needs replace-one: the numbers of units in the population are public")
-	case d.Relation == privacy.ReplaceOne && c.Method == Poisson:
-		k.wrong(path, "if the size of the table is public, say method: srswor with the size of the population: given its size, a Poisson sample of one rate is a simple random sample", "needs add-remove: how many units a Poisson sample has is secret")
-	case d.Relation == privacy.ReplaceOne && rates:
-		k.wrong(path, "if the numbers of units in the strata are public, say take and population instead of rates", "needs add-remove: how many units a Poisson sample has is secret")
 	}
 	switch c.Method {
 	case SRSWOR:
@@ -128,15 +116,11 @@ func (k *checker) collected(c *Collected) {
 		k.collectedStrata(path, c)
 	case Multistage:
 		k.stages(path, &c.Sample)
-		k.needsFrame(path, "the units of every stage in the population are public")
 		if d.Frame != nil {
 			c.FrameSHA256 = k.digestOfFile("dataset.frame.path", d.Frame.Path)
 		}
 	}
 	k.folded(path, &c.Sample)
-	if d.Cap != nil && (c.Method == Stratified || c.Method == Multistage) {
-		k.wrong(lang.Key(path, "method"), "use dataset.fold", "%s cannot be used with dataset.cap: a unit must lie in one stratum, and only dataset.fold makes sure of that", c.Method)
-	}
 }
 
 func (k *checker) collectedStrata(path string, c *Collected) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
 	"github.com/dprelease/dprelease/internal/job/lang"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 func source() kind[Source] {
@@ -162,36 +161,9 @@ func (k *checker) source() {
 		// run, which draws and pays again (P21).
 		k.wrong(at, "say snapshot: ID, one of those that the tools of the table list", "names an Iceberg table and no snapshot of it")
 	}
-	if from == "postgres" {
-		k.unordered()
-	}
 }
 
 // toldOf reports whether a key, or one within it, has its problem already.
 func (k *checker) toldOf(path string) bool {
 	return slices.ContainsFunc(k.told, func(p Problem) bool { return strings.HasPrefix(p.Path, path) })
-}
-
-// unordered refuses what needs an order of the rows, and beside a query what needs to know how many there are.
-func (k *checker) unordered() {
-	d := &k.j.Dataset
-	const again = "the rows of a database have no order, so a draw of them cannot be used again"
-	for _, s := range k.j.Samples {
-		switch name := lang.Key("samples", s.Name); {
-		case s.Keep:
-			k.wrong(name+".keep", "leave it out, or write the table to a file", "is for files: %s", again)
-		case s.Method == Kept:
-			k.wrong(name+".method", "draw a sample of this job's own", "kept is for files: %s", again)
-		}
-	}
-	if d.Source.Query == "" {
-		return
-	}
-	// How many rows a condition leaves follows from the data (P24): nothing public may stand on it.
-	const private = "does not go with a query: a condition decides how many rows there are, so their number is secret"
-	if d.Relation == privacy.ReplaceOne {
-		k.wrong("dataset.relation", "say add-remove; or name the table, and choose rows with where", "replace-one %s", private)
-	}
-	// A run compares a slice with what was released of it, before the debit: another query would ask about a row (P33).
-	k.refuse("dataset", []string{"at_least", "collected", "frame", "slice"}, "name the table instead of a query, and choose rows with where", private)
 }

@@ -1,7 +1,5 @@
 package job
 
-import "github.com/dprelease/dprelease/internal/job/lang"
-
 // Engine names the runner of a job's scans. The zero value is this machine. It is no part of the digest: the
 // same releases on another engine are the same releases.
 type Engine struct {
@@ -26,23 +24,4 @@ func engine() kind[Engine] {
 			"Options of dprelease-beam (docs/how-to/beam.md), or flags of the runner",
 			example("{endpoint: \"localhost:8099\", exchange: /mnt/shared/exchange, secret_file: /run/secrets/dprelease}")),
 	)
-}
-
-// engine checks what no part of a table can tell.
-func (k *checker) engine() {
-	d := &k.j.Dataset
-	panel, rotates := k.j.Rotates()
-	for _, no := range []struct {
-		is              bool
-		path, hint, why string
-	}{
-		{len(d.Tables) > 0, "engine", "leave it out: the tables are read on this machine", "does not go with several tables: a part of one would need the rows of its units in all others"},
-		{len(k.j.Series) > 0, "engine", "leave it out", "does not go with a series, which is read on one machine"},
-		{d.Cap != nil && d.Cap.Measure != nil, capMeasure, "leave it out", "is made on one machine"},
-		{rotates && panel.Drawn, lang.Key("samples", panel.Name), "leave engine out", "cannot be drawn on an engine's machines, which are not told who is in which wave"},
-	} {
-		if no.is && k.j.Engine.Elsewhere() {
-			k.wrong(no.path, no.hint, "%s", no.why)
-		}
-	}
 }

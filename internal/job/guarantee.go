@@ -73,49 +73,15 @@ func says(n *yaml.Node, key string) bool {
 	return false
 }
 
-// rho translates the guarantees in ρ, and refuses them where they are not possible.
+// rho translates the guarantees in ρ.
 func (k *checker) rho() {
-	limit := k.j.Budget.Limit.Rho
-	for _, path := range []string{"budget.limit", "budget.lifetime"} {
-		if k.j.Has(lang.Key(path, "rho")) && k.j.Has(lang.Key(path, "delta")) {
-			k.wrong(lang.Key(path, "delta"), "leave it out", "has no meaning beside rho in a limit")
-		}
-	}
-	if l := k.j.Budget.Lifetime; l != nil && l.Rho != nil && limit == nil {
-		k.wrong("budget.lifetime.rho", "give both limits in the same units", "needs budget.limit in rho")
-	}
-	stated := 0
 	for i := range k.j.Releases {
-		if k.j.Releases[i].Guarantee.Rho != nil {
-			stated++
-		}
 		k.rhoOf(i, &k.j.Releases[i])
-	}
-	if stated == 0 {
-		return
-	}
-	if stated < len(k.j.Releases) {
-		k.wrong("releases", "give every release a rho, or none", "must not state some guarantees in rho and others in epsilon")
-	}
-	if k.j.Dataset.Collected != nil {
-		k.wrong("dataset.collected", "leave it out, or give the guarantees in epsilon", "cannot be used with guarantees in rho, which a collection does not make smaller")
-	}
-	for _, s := range k.j.Samples {
-		if s.Method == Rotation {
-			k.wrong(lang.Key("samples", s.Name), "give the guarantees in epsilon", "cannot be used with guarantees in rho, which a rotation does not make smaller")
-		}
-		if s.Keep || s.Method == Kept {
-			k.wrong(lang.Key("samples", s.Name), "give the guarantees in epsilon", "is kept, and what is released from a kept sample is charged in epsilon, not in rho")
-		}
 	}
 }
 
 // rhoOf translates the ρ of one release.
 func (k *checker) rhoOf(i int, r *Release) {
-	at := k.j.ReleasePath(i)
-	if r.Keys != nil && (r.Keys.Guarantee.Rho != nil || r.Guarantee.Rho != nil) {
-		k.wrong(lang.Key(at, "keys"), "give epsilon and delta", "cannot be used with a rho: a selection of keys has a delta and no rho")
-	}
 	g, path := &r.Guarantee, k.j.guaranteePath(i)
 	switch {
 	case g.Rho == nil || g.Delta == nil || r.Shares: // told already

@@ -102,14 +102,6 @@ func (k *checker) keys(i int, r *Release) {
 	case unlisted == "":
 		k.wrong(path, "leave it out", "selects values, and every column of by has a public list of them")
 		return
-	case d.Folds():
-		hint := "use dataset.cap"
-		if d.OneRow {
-			hint = "say cap: {groups: 1, rows: 1} in table " + d.Table + ", and not unit: {rows: 1}"
-		}
-		k.wrong(path, hint, "cannot be used with dataset.fold: a column without a list of values has no fold")
-	case d.Cap != nil && r.Other != "":
-		k.wrong(lang.Key(lang.Item("releases", i), "other"), "leave it out", "cannot be used with keys under dataset.cap: a unit may have rows of several values in it, more than the cap allows in one group")
 	}
 	own := k.j.Has(lang.Key(path, "guarantee"))
 	switch from := r.Keys.From; {
@@ -119,16 +111,7 @@ func (k *checker) keys(i int, r *Release) {
 		if g := r.Keys.Guarantee; g.Delta != nil && g.Delta.Sign() == 0 {
 			k.wrong(lang.Key(path, "guarantee"), `say delta: "1e-7", or less`, "needs a delta: without one no value that a single unit has may ever appear")
 		}
-		if k.j.Has(lang.Key(path, "top")) && k.j.Has(lang.Key(path, "at_most")) {
-			k.wrong(lang.Key(path, "at_most"), "say one of them", "cannot be used with top, which is a limit of its own")
-		}
 		k.selectedTwice(i, r, path)
-	case own:
-		k.wrong(path, "say one of them", "has both guarantee and from")
-	case k.j.Has(lang.Key(path, "at_most")):
-		k.wrong(lang.Key(path, "at_most"), "leave it out", "belongs to the release that selects the values")
-	case k.j.Has(lang.Key(path, "top")):
-		k.wrong(lang.Key(path, "top"), "leave it out", "belongs to the release that selects the values")
 	default:
 		k.selectedBy(r, lang.Key(path, "from"))
 	}

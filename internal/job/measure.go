@@ -119,8 +119,7 @@ func (k *checker) measure(path string, m *Measure) bool {
 func (k *checker) measureCap(c *Cap, given []Release) {
 	const none = "leave it out"
 	switch d := &k.j.Dataset; {
-	case d.Collected != nil || d.Weights != nil:
-		k.wrong(capMeasure, none, "counts the units of the table, and this table is a sample itself: they are not those of its population")
+	case d.Collected != nil || d.Weights != nil: // refused already
 		return
 	case d.declares(UnitRows):
 		k.wrong(capMeasure, "rename the column", "counts rows in a column of its own called %s, and the job declares one", UnitRows)

@@ -51,31 +51,8 @@ func (j *Job) rotates() (*Sample, string) {
 	return nil, ""
 }
 
-// rotation checks what the job says of a panel that somebody else drew, of which the table is a
-// wave (P34).
-func (k *checker) rotation(path string, s *Sample) {
-	if k.j.Dataset.Relation == privacy.ReplaceOne {
-		k.wrong(path, "say relation: add-remove if each unit was allotted by itself and the sizes of the waves are secret; otherwise leave collected out", "needs add-remove: with a public number of units, or groups of fixed sizes, nothing is proven to be gained")
-	}
-	if len(k.j.Samples) > 0 {
-		k.wrong("samples", "release from the table itself", "cannot be used with a wave of a panel: what is released in each wave is planned for the whole wave")
-	}
-	k.waves(path, s)
-}
-
 // drawnPanel checks a panel whose waves the program draws from the table (P34).
 func (k *checker) drawnPanel(path string, s *Sample) {
-	d := &k.j.Dataset
-	if d.Relation == privacy.ReplaceOne {
-		k.wrong(path, "say relation: add-remove", "needs add-remove: with a public number of units nothing is proven to be gained")
-	}
-	own := d.Key.Missing == NoUnitOwn || slices.ContainsFunc(d.Tables, func(t DataTable) bool { return t.Key.Missing == NoUnitOwn })
-	switch {
-	case d.Key.Column == "":
-		k.wrong(path, "say dataset.unit: {column: …}", "needs the column that names the unit of each row: a later wave knows a unit by it")
-	case own:
-		k.wrong(path, "say missing: drop for dataset.unit", "cannot have rows without a unit as units of their own: a later wave does not know them again")
-	}
 	alone := len(k.j.Samples) == 1
 	for _, r := range k.j.Releases {
 		alone = alone && (r.From == s.Name || r.From == "")
@@ -83,20 +60,11 @@ func (k *checker) drawnPanel(path string, s *Sample) {
 	if !alone {
 		k.wrong(path, "put other releases into a job of their own, on the same account", "must be the only sample of its job, and all releases must be from it: they are the same in each wave, and the first wave pays for all")
 	}
-	switch {
-	case d.Collected != nil:
-		k.wrong("dataset.collected", "leave it out", "cannot be used with a panel that is drawn from the table")
-	case d.Weights != nil:
-		k.wrong(path, "leave dataset.weights out", "cannot be used with the weights of a survey")
-	}
 	k.waves(path, s)
 }
 
 // waves checks the waves of a panel.
 func (k *checker) waves(path string, s *Sample) {
-	if k.j.Dataset.Slice != nil {
-		k.wrong(lang.Key(path, "method"), "leave dataset.slice out: all waves share one account", "rotation cannot be used with dataset.slice: a unit is in few waves, and which ones is secret")
-	}
 	p, _ := k.j.Rotates()
 	r := p.Rotation
 	if s.Waves == 0 {

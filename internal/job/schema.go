@@ -10,13 +10,14 @@ import (
 )
 
 // Schema is the JSON Schema (2020-12) of the job language, for editors. It says
-// what one key may hold; what keys say about each other only Check knows.
+// what one key may hold, and which keys do not go together; what else keys say about each other only Check knows.
 func Schema() ([]byte, error) {
 	root := maps.Clone(language().schema)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["$id"] = "https://github.com/dprelease/dprelease/specs/job-v1.schema.json"
 	root["$defs"] = schema{"variable": schema{"type": "string", "pattern": reference.String(), "description": "A variable that the job declares under variables"}}
 	root["title"] = "dprelease job, version 1"
+	root["allOf"] = apartSchemas()
 	root["description"] = "What to release from a table, at which cost in privacy."
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // Series is one figure for each of many periods, whose noise is correlated over time (P31).
@@ -288,7 +287,7 @@ func (j *Job) SeriesDigest() string {
 	return same.Digest()
 }
 
-// series finds what does not go with a series (P31).
+// series finds what is wrong with the series of a job (P31).
 func (k *checker) series() {
 	if len(k.j.Series) == 0 {
 		for i, r := range k.j.Releases {
@@ -300,56 +299,18 @@ func (k *checker) series() {
 	}
 	d := &k.j.Dataset
 	first := &k.j.Series[0]
-	if d.Slice == nil && !k.unread("dataset.slice") {
-		k.wrong("series", "say dataset.slice, with the column that holds the period", "needs slices: each period is one")
-	}
 	for i := range k.j.Series {
 		k.oneSeries(&k.j.Series[i], first)
 	}
 	if _, ok := k.j.Step(); !ok && d.Slice != nil && d.Slice.Is != "" && len(first.Periods.All()) > 0 {
 		k.wrong("dataset.slice.is", "", "must be a period of the series, from %s to %s, not %s", first.Periods.From, first.Periods.To, lang.Shown(d.Slice.Is))
 	}
-	const apart = "put it into a job of its own"
-	for _, no := range []struct {
-		is              bool
-		path, hint, why string
-	}{
-		{d.Relation == privacy.ReplaceOne, "dataset.relation", "say add-remove", "must be add-remove in a job with a series"},
-		{len(d.Tables) > 0, "dataset.tables", "name one table", "do not go with a series: it knows a period again by its own rows, and would not see that those of another table changed"},
-		{d.Collected != nil, "dataset.collected", "leave it out", "does not go with a series: nothing is proven of draws inside one"},
-		{d.Cap != nil, "dataset.cap", "use dataset.fold", "does not go with a series: each run would pick other rows of the same period"},
-		{len(k.j.Samples) > 0, "samples", apart, "do not go with a series: nothing is proven of draws inside one"},
-		{k.j.Budget.Spend != nil, "budget.spend", "give each release a guarantee in rho", "does not go with a series"},
-		{d.Source.Query != "", "dataset.source.query", "name a table", "does not go with a series, which reads the earlier periods again"},
-	} {
-		if no.is {
-			k.wrong(no.path, no.hint, "%s", no.why)
-		}
-	}
-	for i := range d.Columns {
-		if c := &d.Columns[i]; c.Bounds != nil || c.Measure != nil {
-			k.wrong(c.path(), apart, "has bounds or a measure that are found in private, which does not go with a series")
-		}
-	}
 	for i := range k.j.Releases {
-		r, at := &k.j.Releases[i], lang.Item("releases", i)
-		if r.Series == "" {
+		switch r, at := &k.j.Releases[i], lang.Item("releases", i); {
+		case r.Series == "":
 			k.wrong(at, "say series, or move the release into a job of its own", "is in no series, and the other releases of the job are")
-			continue
-		}
-		for _, no := range []struct {
-			is             bool
-			key, hint, why string
-		}{
-			{k.j.InSeries(r) == nil, "series", "declare it under series", "is not a series of this job"},
-			{r.Keys != nil, "keys", "list the values in a domain", "would be chosen anew in each period"},
-			{r.Suppress != nil, "suppress", "leave it out", "does not go with a series: rows would come and go"},
-			{r.Interval != nil, "interval", "leave it out", "is there already: each row of a series has low and high, at 95 %"},
-			{r.Guarantee.Rho == nil && r.Guarantee.Delta != nil && r.Guarantee.Delta.Sign() > 0 && !k.unread(lang.Key(at, "guarantee")), "guarantee", `say {rho: "0.2"}, for all periods together`, "of a series is a rho, or an epsilon alone: an epsilon with a delta does not add up over periods whose noise is correlated"},
-		} {
-			if no.is {
-				k.wrong(lang.Key(at, no.key), no.hint, "%s", no.why)
-			}
+		case k.j.InSeries(r) == nil:
+			k.wrong(lang.Key(at, "series"), "declare it under series", "is not a series of this job")
 		}
 	}
 }

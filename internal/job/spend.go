@@ -17,14 +17,11 @@ func (k *checker) spend() {
 	s, shared := k.j.Budget.Spend, 0
 	for i := range k.j.Releases {
 		r, at := &k.j.Releases[i], k.j.ReleasePath(i)
-		own, weight := k.j.Has(k.j.guaranteePath(i)), k.j.Has(lang.Key(at, "weight"))
+		own := k.j.Has(k.j.guaranteePath(i))
 		switch {
-		case s == nil && weight:
-			k.wrong(lang.Key(at, "weight"), "add budget.spend", "divides budget.spend, and the job has none")
+		case s == nil && k.j.Has(lang.Key(at, "weight")): // which nothing is divided by
 		case s == nil && !own && !k.unread(at):
 			k.wrong(lang.Key(at, "guarantee"), "say what the release may cost, or budget.spend for all releases together", "is missing")
-		case s != nil && own && weight:
-			k.wrong(lang.Key(at, "weight"), "leave one of the two out", "is for a release without a guarantee of its own")
 		case s != nil && !own:
 			r.Shares = true
 			shared++

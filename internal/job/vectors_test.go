@@ -271,4 +271,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	if text != page {
 		t.Error("docs/job.md is old: go generate ./internal/job")
 	}
+	if readFile(t, filepath.Join("..", "..", "docs", "what-goes-together.md")) != job.TogetherPage() {
+		t.Error("docs/what-goes-together.md is old: go generate ./internal/job")
+	}
 }

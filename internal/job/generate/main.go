@@ -1,5 +1,5 @@
 // Command generate writes what follows from the declarations of the job
-// language: the JSON Schema, and the reference in docs/job.md. Its argument is
+// language: the JSON Schema, the reference in docs/job.md, and docs/what-goes-together.md. Its argument is
 // the root of the repository.
 package main
 
@@ -28,6 +28,9 @@ func run(root string) error {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(root, "specs", "job-v1.schema.json"), schema, 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(root, "docs", "what-goes-together.md"), []byte(job.TogetherPage()), 0o644); err != nil {
 		return err
 	}
 	file := filepath.Join(root, "docs", "job.md")

@@ -27,6 +27,7 @@ var kinds = []struct {
 	{"decision", 400, []string{"decisions/"}},
 	{"reference", 2250, []string{"account.md", "expressions.md", "ledger.md", "planner.md", "tables.md", "what-leaves.md"}},
 	{"generated reference", 6700, []string{"commands.md", "exit-codes.md", "job.md"}},
+	{"what goes together", 3300, []string{"what-goes-together.md"}},
 	{"developer", 2000, []string{"design.md", "mechanisms-in-python.md", "plugins.md", "sabotage.md", "style.md", "writing-a-mechanism.md"}},
 	{"study", 4400, []string{"../lab/studies/"}},
 	{"rules", 9500, []string{"privacy-rules.md"}},
