@@ -142,9 +142,9 @@ func TestRhoAddsUp(t *testing.T) {
 // What has no ρ is refused with the reason.
 func TestNoRho(t *testing.T) {
 	for says, text := range map[string][2]string{
-		"cannot be charged in rho": {"", `  - {name: m, mechanism: median, params: {column: api00, method: smooth-laplace}, guarantee: {rho: "0.5"}}` + "\n"},
-		"a guarantee in rho does not go with a guarantee in epsilon":      {"", `  - {name: m, mechanism: mean, params: {column: api00}, guarantee: {rho: "0.5"}}` + "\n" + `  - {name: n, mechanism: mean, params: {column: api00}, guarantee: {epsilon: "0.5"}}` + "\n"},
-		"is kept":                  {"samples: {s: {method: srswor, size: 800, keep: true}}\n", `  - {name: m, from: s, mechanism: mean, params: {column: api00}, guarantee: {rho: "0.5"}}` + "\n"},
+		"cannot be charged in rho":                                   {"", `  - {name: m, mechanism: median, params: {column: api00, method: smooth-laplace}, guarantee: {rho: "0.5"}}` + "\n"},
+		"a guarantee in rho does not go with a guarantee in epsilon": {"", `  - {name: m, mechanism: mean, params: {column: api00}, guarantee: {rho: "0.5"}}` + "\n" + `  - {name: n, mechanism: mean, params: {column: api00}, guarantee: {epsilon: "0.5"}}` + "\n"},
+		"a kept sample does not go with a guarantee in rho":          {"samples: {s: {method: srswor, size: 800, keep: true}}\n", `  - {name: m, from: s, mechanism: mean, params: {column: api00}, guarantee: {rho: "0.5"}}` + "\n"},
 	} {
 		if _, err := plannedWith(t, design(t, text[0], text[1], "limit: {epsilon: 2}", "limit: {rho: 5}")); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)

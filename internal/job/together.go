@@ -61,7 +61,7 @@ type apart struct {
 	why, instead string
 }
 
-// sentence says what a row refuses, without the name of what where the place says it already.
+// sentence returns what a row tells the reader, without the name of what where the place says it already.
 func (a *apart) sentence(what, with *capability, place string) string {
 	goes := "does not go with "
 	if a.without {
