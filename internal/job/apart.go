@@ -234,7 +234,7 @@ var notTogether = []apart{
 	{what: some(hasInParts), with: some(hasTablesWithNoHome), why: "such a sample draws units by the columns of one table",
 		instead: "say dataset.population: the table whose columns say where a unit lies"},
 	{what: some(hasKeptSample), with: some(hasSeveralTables),
-		why: "a draw is known by the places of units, and a job that reads other tables gives them others",
+		why:     "a draw is known by the places of units, and a job that reads other tables gives them others",
 		instead: "draw a sample of this job's own, and make all releases from it in this job"},
 
 	// Units with several rows (P22).
@@ -261,7 +261,7 @@ var notTogether = []apart{
 	{what: some(hasCapMeasured), with: some(hasOtherMachines), why: "the measure is made on one machine", instead: leaveOut},
 	{what: some(hasCapMeasured), with: some(hasCapChosen), why: "the choice shows what each cap leaves out", instead: leaveOut},
 	{what: some(hasCapChosen), with: some(hasSurveyWeights),
-		why: "what a cap leaves out is the weight of the rows, and the choice only counts them",
+		why:     "what a cap leaves out is the weight of the rows, and the choice only counts them",
 		instead: "say rows: and a number, such as one that a job without weights chose in private and published"},
 	{what: keysAt(ofColumn, "upper", "domain", "assume", "type"), with: some(hasSearched),
 		why: "the search says what the column holds and how far it reaches", instead: "leave out one of the two"},
@@ -289,10 +289,10 @@ var notTogether = []apart{
 	{what: some(hasKeptSample), with: some(hasCollection), why: "the two amplifications would have to be composed across jobs",
 		instead: "draw a new sample in every job"},
 	{what: some(hasInParts), with: some(hasCollection),
-		why: "who was collected is secret, so how many units each part of the frame has is secret too",
+		why:     "who was collected is secret, so how many units each part of the frame has is secret too",
 		instead: "use srswor or poisson, or release from the table itself"},
 	{what: some(hasSrswor), with: some(hasCollectedOther),
-		why: "the units of the table have other chances, or their number is secret, and no event is proven",
+		why:     "the units of the table have other chances, or their number is secret, and no event is proven",
 		instead: "use poisson, or release from the table itself"},
 
 	// A table that is a sample (P29).
