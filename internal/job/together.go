@@ -19,7 +19,7 @@ type capability struct {
 	of     level
 }
 
-// level says what bears a capability.
+// level names the kind of thing that bears a capability.
 type level int
 
 const (
@@ -30,7 +30,7 @@ const (
 	ofRelease
 )
 
-// bearer is what a capability is looked for in. A table, a column and a release see the job as their table does.
+// bearer holds the part of a job in which a capability is looked for. A table, a column and a release see the job as their table does.
 type bearer struct {
 	j    *Job
 	d    *Dataset
