@@ -44,7 +44,7 @@ func (q *Question) plan(ctx context.Context, share, target privacy.Point, relati
 		return nil, err
 	}
 	for _, rel := range relations {
-		a, err := privacy.EpsilonAt(r.Event(), rel, share.Delta)
+		a, err := privacy.Bill{Event: r.Event(), Delta: share.Delta}.Price(rel) // the ledger asks for the same price
 		if err != nil {
 			return nil, fmt.Errorf("the plan of %s cannot be charged: %w", q.Job.Mechanism, err)
 		}
