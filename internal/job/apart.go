@@ -199,6 +199,7 @@ const (
 	noGain      = "with a public number of units, or groups of fixed sizes, nothing is proven to be gained"
 	fewWaves    = "a unit is in few waves, and which ones is secret"
 	noSlice     = "leave dataset.slice out: all waves share one account"
+	noFold      = "a column without a list of values has no fold"
 	insideDraws = "nothing is proven of draws inside a series"
 )
 
@@ -249,8 +250,8 @@ var notTogether = []apart{
 	{what: some(hasCollectedByParts), with: some(hasCappedHome), why: oneStratum, instead: "use dataset.fold"},
 	{what: some(hasHaving), with: some(hasFoldedOrOne), without: true, why: "having is about the folded values of a unit",
 		instead: "say where, which is about a row"},
-	{what: some(hasSelects), with: some(hasFolded), why: "a column without a list of values has no fold", instead: "use dataset.cap"},
-	{what: some(hasSelects), with: some(hasOneRow), why: "a column without a list of values has no fold",
+	{what: some(hasSelects), with: some(hasFolded), why: noFold, instead: "use dataset.cap"},
+	{what: some(hasSelects), with: some(hasOneRow), why: noFold,
 		instead: "say cap: {groups: 1, rows: 1} in the table, and not unit: {rows: 1}"},
 	{what: some(hasOther), with: some(hasCapKeys), why: "a unit may have rows of several values in it, more than the cap allows in one group",
 		instead: leaveOut},

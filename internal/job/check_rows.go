@@ -317,6 +317,9 @@ func (k *checker) units() {
 	}
 }
 
+// severalValues refuses a column that says something of a unit, and is not folded.
+const severalValues = "%s has no fold: a unit may have several values"
+
 func (k *checker) fold(f Named[FoldBy]) {
 	path := lang.Key("dataset.fold", f.Name)
 	c, ok := k.j.Dataset.Column(f.Name)
@@ -403,7 +406,7 @@ func (k *checker) rowsOf(i int, r *Release) {
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")):
 			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private", "%s is not a category: groups need a public list of values", lang.Shown(name))
 		case d.Unfolded(name):
-			k.wrong(at, "say in dataset.fold how it is folded", "%s has no fold: a unit may have several values", lang.Shown(name))
+			k.wrong(at, "say in dataset.fold how it is folded", severalValues, lang.Shown(name))
 		default:
 			cells.Mul(cells, big.NewInt(int64(max(1, len(c.Domain)))))
 			if slices.Contains(c.Domain, r.Other) && r.Other != "" {

@@ -32,7 +32,7 @@ func (k *checker) folded(path string, s *Sample) {
 	d := &k.j.Dataset
 	need := func(at, column string) {
 		if column != "" && d.Unfolded(column) {
-			k.wrong(at, "say in dataset.fold how it is folded, such as "+column+": mode", "%s has no fold: a unit may have several values, and must lie in one", lang.Shown(column))
+			k.wrong(at, "say in dataset.fold how it is folded, such as "+column+": mode", severalValues, lang.Shown(column))
 		}
 	}
 	need(lang.Key(path, "strata"), s.Strata)

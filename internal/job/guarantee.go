@@ -88,7 +88,7 @@ func (k *checker) rhoOf(i int, r *Release) {
 		return
 	case k.j.Has(lang.Key(path, "delta")) && g.Delta.Sign() > 0:
 	case k.j.Budget.Limit.Rho == nil:
-		k.wrong(path, "say delta, or give budget.limit in rho", "needs a delta above 0: the budget is in ε and δ, and a rho stands for an ε at some δ")
+		k.wrong(path, "say delta, or give budget.limit in rho", rhoAtDelta)
 		return
 	default:
 		g.Delta = shownDelta
@@ -97,6 +97,8 @@ func (k *checker) rhoOf(i int, r *Release) {
 		k.wrong(lang.Key(path, "rho"), "say a smaller delta", "%v", err)
 	}
 }
+
+const rhoAtDelta = "needs a delta above 0: the budget is in ε and δ, and a rho stands for an ε at some δ"
 
 // translate finds the ε that ρ stands for at δ.
 func translate(g *Guarantee, rel privacy.Relation) error {

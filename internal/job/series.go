@@ -289,12 +289,12 @@ func (j *Job) SeriesDigest() string {
 
 // series finds what is wrong with the series of a job (P31).
 func (k *checker) series() {
-	if len(k.j.Series) == 0 {
-		for i, r := range k.j.Releases {
-			if r.Series != "" {
-				k.wrong(lang.Key(lang.Item("releases", i), "series"), "declare it under series", "%s is not a series of this job", lang.Shown(r.Series))
-			}
+	for i := range k.j.Releases {
+		if r := &k.j.Releases[i]; r.Series != "" && k.j.InSeries(r) == nil {
+			k.wrong(lang.Key(lang.Item("releases", i), "series"), "declare it under series", "%s is not a series of this job", lang.Shown(r.Series))
 		}
+	}
+	if len(k.j.Series) == 0 {
 		return
 	}
 	d := &k.j.Dataset
@@ -305,12 +305,9 @@ func (k *checker) series() {
 	if _, ok := k.j.Step(); !ok && d.Slice != nil && d.Slice.Is != "" && len(first.Periods.All()) > 0 {
 		k.wrong("dataset.slice.is", "", "must be a period of the series, from %s to %s, not %s", first.Periods.From, first.Periods.To, lang.Shown(d.Slice.Is))
 	}
-	for i := range k.j.Releases {
-		switch r, at := &k.j.Releases[i], lang.Item("releases", i); {
-		case r.Series == "":
-			k.wrong(at, "say series, or move the release into a job of its own", "is in no series, and the other releases of the job are")
-		case k.j.InSeries(r) == nil:
-			k.wrong(lang.Key(at, "series"), "declare it under series", "is not a series of this job")
+	for i, r := range k.j.Releases {
+		if r.Series == "" {
+			k.wrong(lang.Item("releases", i), "say series, or move the release into a job of its own", "is in no series, and the other releases of the job are")
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (k *checker) spend() {
 	}
 	k.withinLimit(path, s)
 	if s.Rho != nil && orZero(s.Delta).Sign() == 0 && k.j.Budget.Limit.Rho == nil {
-		k.wrong(path, "say delta, or give budget.limit in rho", "needs a delta above 0: the budget is in ε and δ, and a rho stands for an ε at some δ")
+		k.wrong(path, "say delta, or give budget.limit in rho", rhoAtDelta)
 		return
 	}
 	rest, ok := k.j.Rest()

@@ -104,7 +104,7 @@ func (k *checker) weights(path string, w *Weights) {
 	case c.Missing.Rule == Impute && (c.Missing.Number == nil || c.Missing.Number.Cmp(leastWeight) < 0 || c.Missing.Number.Cmp(w.AtMost) > 0):
 		k.wrong(at, "", "missing weights must be imputed by a number from 1 to at_most")
 	case d.Unfolded(w.Column):
-		k.wrong(at, "say in dataset.fold how it is folded: max where all rows of a unit have the same weight, sum where the unit stands for all of them", "%s has no fold: a unit may have several weights", lang.Shown(w.Column))
+		k.wrong(at, "say in dataset.fold how it is folded: max where all rows of a unit have the same weight, sum where the unit stands for all of them", severalValues, lang.Shown(w.Column))
 	case d.Folds() && slices.Contains([]FoldBy{FoldAny, FoldAll, FoldMode}, d.FoldOf(w.Column)):
 		k.wrong(at, "fold it by max, min, mean or sum", "a weight is a number")
 	case w.Shrink != nil && w.Shrink.To != nil && w.Shrink.To.Cmp(w.AtMost) > 0:
