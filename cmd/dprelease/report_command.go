@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/data/whole"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -37,12 +35,4 @@ func (e *environment) writePages(ctx context.Context, dir string) error {
 	}
 	page, public := filepath.Join(dir, "report.html"), filepath.Join(dir, "report-public.html")
 	return e.say(map[string]any{"event": "done", "exit": exitDone, "report": page, "public": public}, "%s\n%s\n", page, public)
-}
-
-// writeOut writes a file whole, or says that it cannot.
-func writeOut(path, text string, mode os.FileMode) error {
-	if err := whole.WriteFile(path, []byte(text), mode); err != nil {
-		return &pipeline.Failure{Exit: pipeline.ExitUsage, Code: "OUTPUT_UNWRITABLE", Message: path + " cannot be written"}
-	}
-	return nil
 }

@@ -40,7 +40,8 @@ func (h drawnHost) AddLaplace(_ context.Context, e privacy.DiscreteLaplace, v []
 	out := slices.Clone(v)
 	for i := range out {
 		geometric := func() int64 { return int64(math.Floor(h.rng.ExpFloat64() * e.Scale)) }
-		out[i] += geometric() - geometric()
+		up, down := geometric(), geometric()
+		out[i] += up - down
 	}
 	return out, nil
 }

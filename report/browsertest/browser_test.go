@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,29 +75,8 @@ func pages(t *testing.T) []string {
 		out = append(out, path)
 	}
 	out = append(out, studies(t, dir)...)
-	out = append(out, ledgerPage(t, dir))
 	out = append(out, published(t, dir)...)
 	return append(out, broken(t, out[0]))
-}
-
-// ledgerPage is the page of a ledger.
-func ledgerPage(t *testing.T, dir string) string {
-	t.Helper()
-	h := report.History{Dataset: "people", About: "Per person", Units: []string{"epsilon"}, Limits: []string{"4"}, SlicesBy: "month"}
-	for i := range 30 {
-		h.Steps = append(h.Steps, report.Step{At: time.Date(2026, 1, i+1, 9, 0, 0, 0, time.UTC), Job: fmt.Sprint("job-", i%3), State: "published",
-			Sum: "ε 0.1, δ 0", By: "team", Cost: []*big.Rat{big.NewRat(1, 10)}})
-		h.Slices = append(h.Slices, report.SliceSpent{Is: fmt.Sprintf("2026-%02d", i+1), Spent: []*big.Rat{big.NewRat(1, 10)}})
-	}
-	var text bytes.Buffer
-	if err := report.WriteHistory(&text, "sqlite:budget.db", []report.History{h}); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "ledger.html")
-	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // published are the pages that the companion makes from runs that are over: a comparison, and hazards.
