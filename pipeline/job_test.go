@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -134,10 +136,27 @@ func TestRunReleasesWhatIsTrue(t *testing.T) {
 	}
 }
 
-// sameInEveryFormat reads the binary formats back and compares them with the CSV.
+// sameInEveryFormat reads the binary formats back and compares them with the JSON, and with the digits of the CSV.
 func sameInEveryFormat(t *testing.T, dir, name string) {
 	t.Helper()
-	want := estimates(t, filepath.Join(dir, name+".csv"), "estimate")
+	text, err := os.ReadFile(filepath.Join(dir, name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []struct{ Estimate float64 }
+	if err := json.Unmarshal(text, &rows); err != nil {
+		t.Fatal(err)
+	}
+	var want []float64
+	for _, r := range rows {
+		want = append(want, r.Estimate)
+	}
+	shown, noise := estimates(t, filepath.Join(dir, name+".csv"), "estimate"), estimates(t, filepath.Join(dir, name+".csv"), "noise_sd")
+	for i, x := range shown {
+		if math.Abs(x-want[i]) > noise[i]/10 {
+			t.Errorf("row %d: the CSV says %v of %v with noise of %v", i, x, want[i], noise[i])
+		}
+	}
 	for _, ext := range []string{".parquet", ".arrow"} {
 		tab, err := table.Open(background, table.Spec{Path: filepath.Join(dir, name+ext)})
 		if err != nil {
