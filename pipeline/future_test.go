@@ -24,6 +24,15 @@ func TestSlicesBegin(t *testing.T) {
 			t.Errorf("%s is allowed: %v", is, err)
 		}
 	}
+	// It has begun where the clocks are 14 hours ahead, and not a second before.
+	for at, fine := range map[time.Time]bool{
+		time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC): true, time.Date(2026, 11, 23, 9, 59, 59, 0, time.UTC): false,
+	} {
+		j := &Job{Dataset: job.Dataset{Slice: &job.Slice{Column: "day", Is: "2026-11-24"}}}
+		if err := begun(j, at); (err == nil) != fine {
+			t.Errorf("at %v: %v", at, err)
+		}
+	}
 	if err := begun(&Job{}, now); err != nil {
 		t.Error(err)
 	}

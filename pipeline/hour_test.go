@@ -138,6 +138,30 @@ func TestLate(t *testing.T) {
 	}
 }
 
+// A run that ends in the instant of its hour is late by a day, as one is that ends after it: else files that stand there at the hour
+// would tell that it was ready. So is a run that begins in that instant; one that ends a nanosecond before it is not.
+func TestExactlyAtTheHour(t *testing.T) {
+	for at, want := range map[time.Duration]time.Duration{0: time.Hour, time.Hour - 1: time.Hour, time.Hour: 25 * time.Hour, time.Hour + 1: 25 * time.Hour} {
+		for name, begins := range map[string]bool{"begins": true, "ends": false} {
+			clock := &hands{at: five()}
+			if begins {
+				clock.at = clock.at.Add(at)
+			}
+			_, err := runWith(t, write(t, tinyJob, "TABLE", good(t)), func(o *pipeline.Options) {
+				*o = pipeline.With(pipeline.WithClock(*o, clock), func(point string) {
+					if point == "sealed" {
+						clock.at = five().Add(at)
+					}
+				}, nil, 0)
+				o.PublishAt = "06:00"
+			})
+			if err != nil || !clock.at.Equal(five().Add(want)) {
+				t.Errorf("it %s at %v, and shows at %v: %v", name, five().Add(at), clock.at, err)
+			}
+		}
+	}
+}
+
 func TestHour(t *testing.T) {
 	for _, at := range []string{"6:00", "24:00", "0600", "06:00:00", "06:60"} {
 		_, err := runWith(t, write(t, tinyJob, "TABLE", good(t)), func(o *pipeline.Options) { o.PublishAt = at })

@@ -78,6 +78,8 @@ func TestGatheredRefuses(t *testing.T) {
 		"two units of one county": {stages, []int32{0, 0, 1, 1}, true},
 		"three of a unit":         {stages, []int32{0, 0, 0, 3}, true},
 		"one of a unit":           {stages, []int32{0, 1, 3, 3}, true},
+		"too few of a unit":       {stages, []int32{0, 3, 3}, true},
+		"nobody of a county":      {stages, []int32{0, 0}, true},
 		"in no unit":              {stages, []int32{0, 0, 3, -1}, true},
 		"of strata":               {strata, []int32{1, 0, 1}, false},
 		"other strata":            {strata, []int32{1, 0, 0}, true},

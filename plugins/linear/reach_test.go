@@ -3,6 +3,7 @@ package linear
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"testing"
 
@@ -294,9 +295,15 @@ func TestRounding(t *testing.T) {
 		if f := up(whole(x)); f < float64(x) && float64(x) <= math.MaxInt64 {
 			t.Errorf("%d became %v", x, f)
 		}
-		f := root(whole(x))
-		if f*f < float64(x)*(1-1e-15) || f > math.Sqrt(float64(x))*(1+1e-15) {
-			t.Errorf("the root of %d became %v", x, f)
+	}
+	// The root is the least float64 whose square, in whole numbers and fractions, is not below x.
+	square := func(f float64) *big.Rat { r := new(big.Rat).SetFloat64(f); return r.Mul(r, r) }
+	for x := int64(1); x < math.MaxInt64/3; x += 1 + x/7 {
+		for _, n := range []*big.Int{whole(x), times(whole(x), whole(x)), plus(times(whole(x), whole(x)), whole(1)), times(whole(math.MaxInt64-x), whole(math.MaxInt64))} {
+			f, exact := root(n), new(big.Rat).SetInt(n)
+			if square(f).Cmp(exact) < 0 || square(math.Nextafter(f, 0)).Cmp(exact) >= 0 {
+				t.Errorf("the root of %d became %v", n, f)
+			}
 		}
 	}
 	if up(whole(1<<53+1)) != 1<<53+2 || root(whole(9)) != 3 || root(whole(2)) != math.Sqrt2 {
