@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -64,5 +65,48 @@ func TestOrderWithTheLargestShareLeft(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "divergence of order 12 ") || strings.Contains(err.Error(), "of order 8") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Limits are compared exactly, by whoever admits, charges or audits: what is spent may be the limit, and not a part in 10^40 more.
+func TestLimitsHaveNoTolerance(t *testing.T) {
+	grain := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(40), nil))
+	for _, o := range []Opening{
+		{Filter: Basic, Limit: limit("1", "1/1000")},
+		{Filter: ZCDP, Limit: limit("1", "1/1000000")},
+		{Filter: RDP, Orders: []float64{2, 8, 32}, Limit: limit("1", "1/1000000")},
+	} {
+		o.Lifetime = &o.Limit
+		a := Unopened(people, o)
+		a.ID = 1
+		b, err := a.bounds()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := a.nothing()
+		for i, x := range pick(at, b.one.places) {
+			x.Set(b.one.most[i])
+		}
+		for _, over := range []bool{false, true} {
+			if over {
+				for _, x := range pick(at, b.one.places) {
+					x.Add(x, grain)
+				}
+			}
+			a.Spent = a.nothing()
+			if err := a.Admit(at, &a.Limit, &a.Limit); (err != nil) != over {
+				t.Errorf("%s, over: %v: admitted with %v", o.Filter, over, err)
+			}
+			a.Spent = at
+			if b.within(a) == over || b.lives(a) == over {
+				t.Errorf("%s, over: %v: within %v, of all slices %v", o.Filter, over, b.within(a), b.lives(a))
+			}
+			v := NewAuditor()
+			v.bounds[a.ID] = bounds{one: b.one}
+			v.limits(1, a)
+			if (len(v.found) == 1) != over {
+				t.Errorf("%s, over: %v: the audit finds %v", o.Filter, over, v.found)
+			}
+		}
 	}
 }

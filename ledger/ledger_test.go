@@ -589,3 +589,63 @@ func TestNothingIsRefunded(t *testing.T) {
 		}
 	})
 }
+
+// What was released from some data is released once: a ticket that does not say what its data are cannot seal the same content
+// again. Nothing is recorded, and the debit stays.
+func TestSealedFromTheSameDataOnce(t *testing.T) {
+	onOne(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		if err := l.Seal(background, debit(t, l, request("p", 0.25)), "c1", someFiles); err != nil {
+			t.Fatal(err)
+		}
+		q := request("p", 0.25)
+		q.Content = "c2"
+		k := debit(t, l, q)
+		k.content = ""
+		before := countRecords(t, l)
+		if err := l.Seal(background, k, "c1", someFiles); codeOf(err) != CodeReleased {
+			t.Errorf("sealed again: %v", err)
+		}
+		if after := countRecords(t, l); after != before {
+			t.Errorf("%d records more", after-before)
+		}
+		if a, err := l.Account(background, people); err != nil || a.Spent[0].Cmp(big.NewRat(1, 2)) != 0 {
+			t.Errorf("spent %v, %v", a, err)
+		}
+		if err := l.Seal(background, k, "c3", someFiles); err != nil { // of other data it may
+			t.Error(err)
+		}
+		verified(t, l)
+	})
+}
+
+// A run whose lease cannot be renewed, because others keep the ledger locked, goes on for a lease, and is then told to end.
+func TestLockedLeaseEnds(t *testing.T) {
+	onOne(t, func(t *testing.T, at string) {
+		const lease = 300 * time.Millisecond
+		holder, l := open(t, at), open(t, at, func(o *Options) { o.LockWait = 10 * time.Millisecond })
+		q := request("p", 0.25)
+		q.Lease = lease
+		k := debit(t, l, q)
+		held, done, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		go func() {
+			ended <- holder.write(background, func(*tx) error { close(held); <-done; return nil })
+		}()
+		<-held
+		start := time.Now()
+		ctx, stop := l.Keep(background, k)
+		select {
+		case <-ctx.Done():
+			if took := time.Since(start); codeOf(context.Cause(ctx)) != CodeLocked || took < lease {
+				t.Errorf("after %s: %v", took, context.Cause(ctx))
+			}
+		case <-time.After(30 * time.Second):
+			t.Error("a hundred leases later it still waits")
+		}
+		stop()
+		close(done)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

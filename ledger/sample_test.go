@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -156,6 +157,41 @@ func TestKeptSampleRefusals(t *testing.T) {
 		if a, err := l.Account(background, people); err != nil || a.Debits != 1 {
 			t.Errorf("account %+v, %v", a, err)
 		}
+		verified(t, l)
+	})
+}
+
+// Of several kept samples any one that has moved makes the job plan again, wherever it stands among them, and so does a table of
+// which another job said first that it is a sample.
+func TestAnyKeptSampleThatMoved(t *testing.T) {
+	onOne(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		var steps []Step
+		for n := range 3 {
+			id := sampleID(n + 1)
+			sealKept(t, l, debit(t, l, keeping(fmt.Sprint("p", n), id, 0.25, 0)), id)
+			steps = append(steps, using(t, l, "q", id, 0.25, 0).Draws[0])
+		}
+		old := steps[0].Spent
+		old.Epsilon = big.NewRat(1, 8)
+		for moved := range steps {
+			for how, change := range map[string]func(*Step){
+				"was used": func(s *Step) { s.Spent = old },
+				"was collected by": func(s *Step) {
+					s.New = &NewSample{Name: "panel", Event: panel, Design: `{"kind":"srswor"}`, Collected: true}
+				},
+			} {
+				q := keeping("q", sampleID(1), 0.25, 0)
+				q.Draws = slices.Clone(steps)
+				change(&q.Draws[moved])
+				if s, err := asking(l, q); err != nil || !s.Moved || s.Ticket != nil {
+					t.Errorf("draw %d of 3 %s another job: %+v, %v", moved+1, how, s, err)
+				}
+			}
+		}
+		q := keeping("q", sampleID(1), 0.25, 0)
+		q.Draws = steps
+		debit(t, l, q) // none has moved
 		verified(t, l)
 	})
 }

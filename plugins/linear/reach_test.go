@@ -299,7 +299,8 @@ func TestRounding(t *testing.T) {
 	// The root is the least float64 whose square, in whole numbers and fractions, is not below x.
 	square := func(f float64) *big.Rat { r := new(big.Rat).SetFloat64(f); return r.Mul(r, r) }
 	for x := int64(1); x < math.MaxInt64/3; x += 1 + x/7 {
-		for _, n := range []*big.Int{whole(x), times(whole(x), whole(x)), plus(times(whole(x), whole(x)), whole(1)), times(whole(math.MaxInt64-x), whole(math.MaxInt64))} {
+		xx := times(whole(x), whole(x))
+		for _, n := range []*big.Int{whole(x), xx, plus(xx, whole(1)), times(whole(math.MaxInt64-x), whole(math.MaxInt64))} {
 			f, exact := root(n), new(big.Rat).SetInt(n)
 			if square(f).Cmp(exact) < 0 || square(math.Nextafter(f, 0)).Cmp(exact) >= 0 {
 				t.Errorf("the root of %d became %v", n, f)

@@ -123,8 +123,8 @@ func TestPoissonGeneralTable(t *testing.T) {
 	t.Logf("relative to the formula: at most %.2g below, %.2g above; %d rows tighter by the caps", w.below, w.above, tighter)
 }
 
-// onePair is the divergence of (1−γ)Q + γP from Q at a whole order, where the one of P from Q is c: log Σ C(α,k)(1−γ)^{α−k}γ^k e^{(k−1)c(k)}
-// over α − 1.
+// onePair is the divergence of (1−γ)Q + γP from Q at a whole order, where the one of P from Q is c:
+// log Σ C(α,k)(1−γ)^{α−k}γ^k e^{(k−1)c(k)} over α − 1.
 func onePair(alpha, gamma float64, c Curve) float64 {
 	if alpha > 64 {
 		return math.Inf(1) // the orders of the table end there
