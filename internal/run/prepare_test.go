@@ -10,6 +10,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
@@ -77,6 +78,41 @@ func TestNumbersArePrepared(t *testing.T) {
 					t.Fatalf("%v %v: row %d is %v, there %v; want %v", x, rule, k, f, there, expect)
 				}
 			}
+		}
+	}
+}
+
+// Bounds that no float64 is are rounded inward (P17): nothing that is prepared or folded lies outside the exact bound, and the
+// float64 next to it does.
+func TestBoundsAreRoundedInward(t *testing.T) {
+	inward := func(what string, lower, upper float64, c job.Column) {
+		t.Helper()
+		exactly := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+		if exactly(lower).Cmp(c.Lower) < 0 || exactly(math.Nextafter(lower, math.Inf(-1))).Cmp(c.Lower) >= 0 {
+			t.Errorf("%s: the lower bound %s is %.20g", what, c.Lower, lower)
+		}
+		if exactly(upper).Cmp(c.Upper) > 0 || exactly(math.Nextafter(upper, math.Inf(1))).Cmp(c.Upper) <= 0 {
+			t.Errorf("%s: the upper bound %s is %.20g", what, c.Upper, upper)
+		}
+	}
+	for n := int64(1); n < 40; n++ { // of these some are nearer to the float64 above them, and some to that below
+		for _, sign := range []int64{-1, 1} {
+			c := numberColumn(job.Impute)
+			c.Lower, c.Upper = big.NewRat(sign*n-20, 30), big.NewRat(sign*n+1, 30)
+			for _, number := range []*big.Rat{c.Lower, c.Upper} {
+				c.Missing.Number = number
+				out, err := NewPreparer(c).Prepare(table.Values{Kind: table.Float, Float64: []float64{math.Inf(-1), math.Inf(1), math.NaN()}}, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				inward("prepared", out.Float64[0], out.Float64[1], c)
+				if at := out.Float64[2]; at < out.Float64[0] || at > out.Float64[1] {
+					t.Errorf("what is put for a missing value, %.20g, is outside of %.20g to %.20g", at, out.Float64[0], out.Float64[1])
+				}
+			}
+			f := &folding{}
+			f.add(units.Fold{By: units.FoldMax}, &c, &c)
+			inward("folded", f.folds[0].Lower, f.folds[0].Upper, c)
 		}
 	}
 }
