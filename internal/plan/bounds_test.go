@@ -2,6 +2,8 @@ package plan
 
 import (
 	"encoding/json"
+	"math"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	total "github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // unnamed sums the column x, which its params do not name.
@@ -57,6 +60,26 @@ func TestTheBoundIsFoundFirst(t *testing.T) {
 		}
 		if _, err := Make(t.Context(), j, set, nil); (err == nil) != c.good {
 			t.Errorf("%s, then %s: %v", c.first, c.second, err)
+		}
+	}
+}
+
+// A mechanism is told the bounds to which values are clipped: the float64 numbers next to the exact bounds, inside of them (P17).
+func TestToldBoundsAreInside(t *testing.T) {
+	design, err := samplers.NewFull(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exactly := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	for n := int64(1); n < 40; n++ {
+		for _, sign := range []int64{-1, 1} {
+			lower, upper := big.NewRat(sign*n-20, 30), big.NewRat(sign*n+1, 30)
+			j := &job.Job{Dataset: job.Dataset{Size: 10, Columns: []job.Column{{Name: "x", Type: job.Number, Lower: lower, Upper: upper}}}}
+			c := public(j, &DraftDraw{Design: design}, &job.Release{}).Columns[0]
+			if exactly(c.Lower).Cmp(lower) < 0 || exactly(math.Nextafter(c.Lower, math.Inf(-1))).Cmp(lower) >= 0 ||
+				exactly(c.Upper).Cmp(upper) > 0 || exactly(math.Nextafter(c.Upper, math.Inf(1))).Cmp(upper) <= 0 {
+				t.Errorf("%s to %s is told as %.20g to %.20g", lower, upper, c.Lower, c.Upper)
+			}
 		}
 	}
 }
