@@ -359,7 +359,7 @@ func TestCharge(t *testing.T) {
 		}
 		debit(t, l, inMonth("p", "a", 0.5))
 		charge(month(""), "", append(costs("1/4", "a", "b"), costs("1/8", "c")...)...)
-		charge(month(""), CodeExhausted, append(costs("1/8", "d"), costs("1/2", "a")...)...) // a is above its limit, d waits with it
+		charge(month(""), CodeExhausted, append(costs("1/8", "d"), costs("1/2", "a")...)...)                                // a is above its limit, d waits with it
 		charge(month(""), CodeExhausted, costs("2500000000000000000000000000001/10000000000000000000000000000000", "a")...) // by a part in 10^31
 		charge(month(""), CodeExhausted, append(costs("1/2", "d", "e"), costs("1/4", "f")...)...)
 		charge(month(""), CodeAccount, costs("1/8", "d", "d")...)
