@@ -8,7 +8,7 @@ import "embed"
 // SDK is the source of the packages that a plugin and its tests compile, with their own tests,
 // and the go.mod, go.sum and license of the module.
 //
-//go:embed go.mod go.sum LICENSE privacy/*.go privacy/amplify/*.go internal/calculus/cluster/*.go privacy/iterate/*.go
+//go:embed go.mod go.sum LICENSE privacy/*.go privacy/rational/*.go privacy/amplify/*.go internal/calculus/cluster/*.go privacy/iterate/*.go
 //go:embed internal/calculus/pld/*.go internal/calculus/rdp/*.go privacy/shuffle/*.go plugins/sdk/*.go plugins/sdk/serve/*.go
 //go:embed plugins/sdk/sdktest/*.go internal/plugin/wire/*.go internal/plugin/calls/*.go internal/job/params/*.go
 var SDK embed.FS

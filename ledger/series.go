@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 )
 
 // Series says of a debit that it is for one step of a series (P31), and what steps cost. The first step
@@ -16,7 +17,7 @@ type Series struct {
 	Steps []PeriodStep // all of them, in their order
 	// Releases are all that the series measures: the ledger prices them itself. Whole and Redraw are what the job says that
 	// the whole series costs, and measuring this step once more where its bytes were lost.
-	Releases []privacy.Series
+	Releases []periods.Series
 	Whole    Prices
 	Redraw   Prices
 	Setup    []byte // JSON, public: what later steps need to know. It is stored with the debit of the first step
@@ -88,12 +89,12 @@ func (s *seriesDebit) paid() bool { return len(s.Slices) == 0 }
 // costs prices a series in the units of an account, by the ledger's own figures: one run once more, or for run < 0 all of
 // it. What the job says is compared, slice by slice.
 func (s *Series) costs(a *Account, run int, ask pricer) (slices []SliceCost, life privacy.Cost, err error) { // P38
-	says, own := s.Whole, (*privacy.SeriesPrices)(nil)
+	says, own := s.Whole, (*periods.Prices)(nil)
 	if run < 0 {
-		own, err = privacy.PriceSeries(s.Releases, a.Relation)
+		own, err = periods.Price(s.Releases, a.Relation)
 	} else {
 		says = s.Redraw
-		own, err = privacy.PriceSeriesRun(s.Releases, a.Relation, run)
+		own, err = periods.PriceRun(s.Releases, a.Relation, run)
 	}
 	if err != nil || run < 0 && len(own.Slices) != len(s.Steps) {
 		return nil, nil, refuse(CodeBill, "the bill of the series has no price, or other periods than its steps: %v", err)

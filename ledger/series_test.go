@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 )
 
 // The matrix [[1,0],[1,1]]: slice 0 costs 2, slice 1 costs 1, a unit in both 5.
@@ -16,9 +17,9 @@ func rhoPrice(c int) Price {
 }
 
 // twoRuns is a release with that matrix: Δ²/2σ² of its two calls are 1/128 each.
-func twoRuns() []privacy.Series {
+func twoRuns() []periods.Series {
 	noise := privacy.DiscreteGaussian{Sigma: 8, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 1}}
-	return []privacy.Series{{Matrix: [][]int64{{1}, {1, 1}}, Calls: []privacy.Event{noise, noise}, AtMost: 1, Apart: 1}}
+	return []periods.Series{{Matrix: [][]int64{{1}, {1, 1}}, Calls: []privacy.Event{noise, noise}, AtMost: 1, Apart: 1}}
 }
 
 // seriesStep asks for step t of that series.

@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -64,9 +65,9 @@ func (s *PlannedSeries) Life() *big.Rat {
 }
 
 // Bill writes the release down as the ledger prices it.
-func (s *PlannedSeries) Bill() privacy.Series {
+func (s *PlannedSeries) Bill() periods.Series {
 	u := s.question.Units
-	out := privacy.Series{Calls: s.Calls, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised, Capped: s.capped}
+	out := periods.Series{Calls: s.Calls, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised, Capped: s.capped}
 	for t := range s.Matrix.Periods() {
 		out.Matrix = append(out.Matrix, s.Matrix.Run(t))
 	}

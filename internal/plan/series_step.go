@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -108,11 +109,11 @@ func (s *SeriesStep) Series() (*ledger.Series, error) {
 		out.Releases = append(out.Releases, r.Series.Bill())
 	}
 	relation := s.plan.Job.Dataset.Relation
-	whole, err := privacy.PriceSeries(out.Releases, relation)
+	whole, err := periods.Price(out.Releases, relation)
 	if err != nil {
 		return nil, err
 	}
-	again, err := privacy.PriceSeriesRun(out.Releases, relation, s.At)
+	again, err := periods.PriceRun(out.Releases, relation, s.At)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func (s *SeriesStep) Series() (*ledger.Series, error) {
 		}
 		return ledger.Price{Charged: privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}}
 	}
-	prices := func(of *privacy.SeriesPrices) (p ledger.Prices) {
+	prices := func(of *periods.Prices) (p ledger.Prices) {
 		for i, amount := range of.Slices {
 			if amount.Sign() > 0 {
 				p.Slices = append(p.Slices, ledger.SlicePrice{Is: s.Periods[i], Price: price(amount)})

@@ -16,6 +16,7 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 )
 
 // These tests take tiny tables with three periods from the file to the vectors that a series adds noise to, for all
@@ -291,7 +292,7 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 
 	// The first step is drawn twice, and the redraw is not debited.
 	twice := func(m []measured) []measured { return append(slices.Clone(m), m[0]) }
-	again, err := privacy.PriceSeriesRun([]privacy.Series{s.Bill()}, y.plan.Job.Dataset.Relation, 0)
+	again, err := periods.PriceRun([]periods.Series{s.Bill()}, y.plan.Job.Dataset.Relation, 0)
 	if err != nil {
 		y.t.Fatal(err)
 	}

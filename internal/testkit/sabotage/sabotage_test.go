@@ -403,7 +403,8 @@ func (s *scene) released(t *testing.T, job string) float64 {
 		t.Fatal(err)
 	}
 	lines := strings.Fields(string(text))
-	x, err := strconv.ParseFloat(lines[len(lines)-1], 64)
+	value, _, _ := strings.Cut(lines[len(lines)-1], ",") // before the marks
+	x, err := strconv.ParseFloat(value, 64)
 	if err != nil {
 		t.Fatal(err)
 	}

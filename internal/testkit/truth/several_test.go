@@ -175,14 +175,14 @@ func (m *severalMaker) table(i int, name string) string {
 			said.WriteString("        given: {as: count(grants), lower: 0, upper: 100}\n")
 		}
 	case "visits":
-		rows := "cap: {groups: 60, rows: 60}"
+		rows := "cap: {groups: 60, rows: 60, binds: never}"
 		if m.visits == "fold" {
 			rows = "fold: {cost: sum, kind: mode, region: mode, dear: any}"
 		}
 		fmt.Fprintf(&said, "      join: {persons: [age, region]}\n      %s\n      columns:%s\n        year: {type: number}\n        cost: {lower: 0, upper: 6000, missing: drop}\n"+
 			"        kind: {domain: [gp, clinic, home], missing: drop}\n      derive: {dear: {as: \"cost > 50\", missing: drop}}\n", rows, key)
 	case "grants":
-		fmt.Fprintf(&said, "      join: {persons: [region, income]}\n      cap: {groups: 60, rows: 60}\n      columns:%s\n        amount: {lower: 0, upper: 50}\n", key)
+		fmt.Fprintf(&said, "      join: {persons: [region, income]}\n      cap: {groups: 60, rows: 60, binds: never}\n      columns:%s\n        amount: {lower: 0, upper: 50}\n", key)
 	}
 	// A row without a key is dropped, or a unit that no other row has.
 	fmt.Fprintf(&m.sql, "%s k_%s AS MATERIALIZED (SELECT * REPLACE (coalesce(k.person::VARCHAR, '%s ' || n) AS person) FROM (SELECT *, row_number() OVER () AS n FROM %s_%s) k %s)",

@@ -1,39 +1,40 @@
-package privacy
+package periods
 
 import (
 	"fmt"
 	"math/big"
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
+	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Series is one release of a series (P31): run t adds up the figures of its periods with the factors of row t of a matrix of
 // whole numbers, and adds fresh noise by its calls.
 type Series struct {
-	Matrix [][]int64 // row t has the factors of periods 0 to t
-	Calls  []Event   // what a run draws: all discrete Gaussian noise, priced in ρ, or all discrete Laplace noise, in ε
-	AtMost int       // periods in which one unit counts, over all runs
-	Apart  int       // the least distance of two of them
+	Matrix [][]int64       // row t has the factors of periods 0 to t
+	Calls  []privacy.Event // what a run draws: all discrete Gaussian noise, priced in ρ, or all discrete Laplace noise, in ε
+	AtMost int             // periods in which one unit counts, over all runs
+	Apart  int             // the least distance of two of them
 	// Revised says that a slice may have other rows in a later run. Capped says that no unit counts in more periods than AtMost.
 	Revised, Capped bool
 }
 
-// SeriesPrices hold the costs of all releases of a series together, in ε where Pure, else in ρ.
-type SeriesPrices struct {
+// Prices hold the costs of all releases of a series together, in ε where Pure, else in ρ.
+type Prices struct {
 	Slices []*big.Rat // a unit in one period alone, by period
 	Life   *big.Rat   // a unit in all periods
 	Pure   bool
 }
 
-// PriceSeries prices all runs of a series, for every period and for a life.
+// Price prices all runs of a series, for every period and for a life.
 //
 // # Contract
 //
 // All releases have the same periods. Each price is computed from the whole numbers of the matrices and the parameters
-// of the noise. Proof: series.proof.md. // P31
-func PriceSeries(all []Series, rel Relation) (*SeriesPrices, error) {
-	return priceSeries(all, rel, func(s *seriesTerms) ([]int64, int64) {
+// of the noise. Proof: periods.proof.md. // P31
+func Price(all []Series, rel privacy.Relation) (*Prices, error) {
+	return price(all, rel, func(s *terms) ([]int64, int64) {
 		one := make([]int64, s.matrix.Periods())
 		for p := range one {
 			if one[p] = s.matrix.Column(p); s.pure {
@@ -51,13 +52,13 @@ func PriceSeries(all []Series, rel Relation) (*SeriesPrices, error) {
 	})
 }
 
-// PriceSeriesRun prices one run once more, whose bytes were lost.
+// PriceRun prices one run once more, whose bytes were lost.
 //
 // # Contract
 //
-// As for [PriceSeries]. Proof: series.proof.md. // P31
-func PriceSeriesRun(all []Series, rel Relation, run int) (*SeriesPrices, error) {
-	return priceSeries(all, rel, func(s *seriesTerms) (one []int64, life int64) {
+// As for [Price]. Proof: periods.proof.md. // P31
+func PriceRun(all []Series, rel privacy.Relation, run int) (*Prices, error) {
+	return price(all, rel, func(s *terms) (one []int64, life int64) {
 		for _, c := range s.matrix.Run(run) {
 			c = max(c, -c)
 			if life += c; !s.pure {
@@ -74,26 +75,26 @@ func PriceSeriesRun(all []Series, rel Relation, run int) (*SeriesPrices, error) 
 
 // Event returns the event of a price. What a loss distribution would say of the noise holds for one period and unchanged
 // slices alone, so it is an amount.
-func (p *SeriesPrices) Event(price *big.Rat) Event {
+func (p *Prices) Event(price *big.Rat) privacy.Event {
 	if p.Pure {
-		return Pure{Eps: rational.Up(price)}
+		return privacy.Pure{Eps: rational.Up(price)}
 	}
-	return ZCDP{Rho: rational.Up(price)}
+	return privacy.ZCDP{Rho: rational.Up(price)}
 }
 
-// seriesTerms are the whole numbers of a release.
-type seriesTerms struct {
+// terms are the whole numbers of a release.
+type terms struct {
 	Series
 	matrix series.Matrix
 	pure   bool
 	unit   *big.Rat // the price of a factor of 1
 }
 
-// priceSeries adds up what charges says of each release, times the price of its noise.
-func priceSeries(all []Series, rel Relation, charges func(*seriesTerms) (one []int64, life int64)) (*SeriesPrices, error) {
-	out := &SeriesPrices{Life: new(big.Rat)}
+// price adds up what charges says of each release, times the price of its noise.
+func price(all []Series, rel privacy.Relation, charges func(*terms) (one []int64, life int64)) (*Prices, error) {
+	out := &Prices{Life: new(big.Rat)}
 	for i, s := range all {
-		t, err := s.terms(rel)
+		t, err := s.read(rel)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +119,7 @@ func priceSeries(all []Series, rel Relation, charges func(*seriesTerms) (one []i
 	return out, nil
 }
 
-func (s *Series) terms(rel Relation) (*seriesTerms, error) {
+func (s *Series) read(rel privacy.Relation) (*terms, error) {
 	m, err := series.NewMatrix(s.Matrix)
 	if err != nil {
 		return nil, wrong("series.matrix", "%v", err)
@@ -126,7 +127,7 @@ func (s *Series) terms(rel Relation) (*seriesTerms, error) {
 	if s.AtMost < 1 || s.Apart < 0 || len(s.Calls) == 0 {
 		return nil, wrong("series", "says neither in how many periods a unit counts nor what a run draws")
 	}
-	t := &seriesTerms{Series: *s, matrix: m, unit: new(big.Rat)}
+	t := &terms{Series: *s, matrix: m, unit: new(big.Rat)}
 	for i, c := range s.Calls {
 		one, pure, err := unitPrice(c, rel)
 		if err != nil || i > 0 && pure != t.pure {
@@ -139,15 +140,15 @@ func (s *Series) terms(rel Relation) (*seriesTerms, error) {
 }
 
 // unitPrice prices a noise call for a unit in one period whose only factor is 1: Δ²/2σ² in ρ, or Δ/b in ε.
-func unitPrice(call Event, rel Relation) (price *big.Rat, pure bool, err error) {
-	if err := Validate(call); err != nil {
+func unitPrice(call privacy.Event, rel privacy.Relation) (price *big.Rat, pure bool, err error) {
+	if err := privacy.Validate(call); err != nil {
 		return nil, false, err
 	}
 	var size, shift float64
 	switch e := call.(type) {
-	case DiscreteGaussian:
+	case privacy.DiscreteGaussian:
 		size, shift = e.Sigma, e.Sensitivity.Under(rel)
-	case DiscreteLaplace:
+	case privacy.DiscreteLaplace:
 		size, shift, pure = e.Scale, e.Sensitivity.Under(rel), true
 	default:
 		return nil, false, wrong(call.Kind(), "is no noise of a series")
@@ -161,4 +162,8 @@ func unitPrice(call Event, rel Relation) (price *big.Rat, pure bool, err error) 
 		one.Mul(one, one).Mul(one, big.NewRat(1, 2))
 	}
 	return one, pure, nil
+}
+
+func wrong(path, format string, args ...any) error {
+	return &privacy.Error{Path: path, Message: fmt.Sprintf(format, args...)}
 }

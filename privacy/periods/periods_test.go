@@ -1,16 +1,18 @@
-package privacy
+package periods
 
 import (
 	"math/big"
 	"testing"
+
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // The matrix [[1, 0], [1, 1]] costs 2 and 1 in one period, and a unit in both 5, not 3 (P31); the mean of its columns would be
 // too little. A second run once more costs 1 in each, and 4 in both.
 func TestSeriesPrices(t *testing.T) {
-	noise := DiscreteGaussian{Sigma: 2, Sensitivity: Sensitivity{AddRemove: 1, ReplaceOne: 2}}
-	s := Series{Matrix: [][]int64{{1}, {1, 1}}, Calls: []Event{noise}, AtMost: 1, Apart: 1}
-	holds := func(what string, p *SeriesPrices, err error, unit *big.Rat, life int64, slices ...int64) {
+	noise := privacy.DiscreteGaussian{Sigma: 2, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}}
+	s := Series{Matrix: [][]int64{{1}, {1, 1}}, Calls: []privacy.Event{noise}, AtMost: 1, Apart: 1}
+	holds := func(what string, p *Prices, err error, unit *big.Rat, life int64, slices ...int64) {
 		t.Helper()
 		if err != nil || len(p.Slices) != len(slices) {
 			t.Fatalf("%s: %+v, %v", what, p, err)
@@ -24,25 +26,25 @@ func TestSeriesPrices(t *testing.T) {
 			t.Errorf("%s: a life costs %v", what, p.Life)
 		}
 	}
-	p, err := PriceSeries([]Series{s}, AddRemove)
+	p, err := Price([]Series{s}, privacy.AddRemove)
 	holds("add-remove", p, err, big.NewRat(1, 8), 5, 2, 1)
-	p, err = PriceSeries([]Series{s}, ReplaceOne)
+	p, err = Price([]Series{s}, privacy.ReplaceOne)
 	holds("replace-one", p, err, big.NewRat(1, 2), 5, 2, 1)
-	p, err = PriceSeries([]Series{s, s}, AddRemove)
+	p, err = Price([]Series{s, s}, privacy.AddRemove)
 	holds("two releases", p, err, big.NewRat(1, 4), 5, 2, 1)
-	p, err = PriceSeriesRun([]Series{s}, AddRemove, 1)
+	p, err = PriceRun([]Series{s}, privacy.AddRemove, 1)
 	holds("a run once more", p, err, big.NewRat(1, 8), 4, 1, 1)
 	capped := s
 	capped.Capped = true
-	p, err = PriceSeries([]Series{capped}, AddRemove)
+	p, err = Price([]Series{capped}, privacy.AddRemove)
 	holds("held by a cap", p, err, big.NewRat(1, 8), 2, 2, 1)
 	pure := s
-	pure.Calls = []Event{DiscreteLaplace{Scale: 4, Sensitivity: Sensitivity{AddRemove: 1, ReplaceOne: 2}}}
-	p, err = PriceSeries([]Series{pure}, AddRemove)
+	pure.Calls = []privacy.Event{privacy.DiscreteLaplace{Scale: 4, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}}}
+	p, err = Price([]Series{pure}, privacy.AddRemove)
 	holds("in ε", p, err, big.NewRat(1, 4), 3, 2, 1)
 	for what, all := range map[string][]Series{"none": nil, "two kinds": {s, pure}, "other periods": {s, {Matrix: [][]int64{{1}}, Calls: s.Calls, AtMost: 1}},
 		"no noise": {{Matrix: s.Matrix, AtMost: 1}}, "no matrix": {{Calls: s.Calls, AtMost: 1}}, "no periods": {{Matrix: s.Matrix, Calls: s.Calls}}} {
-		if p, err := PriceSeries(all, AddRemove); err == nil {
+		if p, err := Price(all, privacy.AddRemove); err == nil {
 			t.Errorf("%s has a price: %+v", what, p)
 		}
 	}
