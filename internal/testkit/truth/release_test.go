@@ -193,7 +193,7 @@ func (q *question) whole(rng *rand.Rand, s *source, id string, rows, units int) 
 	case "cap": // no unit has so many rows
 		about += fmt.Sprintf("%s\n  cap: {groups: %d, rows: %d, binds: never}", unit, s.mostRows, s.mostRows)
 	case "each": // one row of a unit in each group: which one does not matter to the number of units
-		about += fmt.Sprintf("%s\n  cap: {groups: %d, rows: 1, binds: never}", unit, s.mostRows)
+		about += fmt.Sprintf("%s\n  cap: {groups: %d, rows: 1}", unit, s.mostRows)
 	}
 	out := fmt.Sprintf(`version: 1
 job: truth
