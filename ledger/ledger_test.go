@@ -623,7 +623,7 @@ func TestSealedFromTheSameDataOnce(t *testing.T) {
 func TestLockedLeaseEnds(t *testing.T) {
 	onOne(t, func(t *testing.T, at string) {
 		const lease = 300 * time.Millisecond
-		holder, l := open(t, at), open(t, at, func(o *Options) { o.LockWait = 10 * time.Millisecond })
+		holder, l := open(t, at), open(t, at, func(o *Options) { o.LockWait = 50 * time.Millisecond })
 		q := request("p", 0.25)
 		q.Lease = lease
 		k := debit(t, l, q)
