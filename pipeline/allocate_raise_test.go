@@ -100,6 +100,48 @@ func hockeyStick(q, eps, sigma, arrival float64) float64 {
 	return worst
 }
 
+// hockeyStickOfTwo is the same for the two sums of a ratio, Σ(y−L) and Σ(U−y): a record is a point on the line from one axis to the other.
+func hockeyStickOfTwo(q, eps, sigma, arrival float64) float64 {
+	unit, worst := arrival/sigma, 0.0
+	const step = 0.05
+	density := func(share, x, y float64) float64 {
+		a, b := x-unit*share, y-unit*(1-share)
+		return q*math.Exp(-(a*a+b*b)/2) + (1-q)*math.Exp(-(x*x+y*y)/2)
+	}
+	for _, pair := range [][2]float64{{0, 1}, {0, 0.5}, {0.5, 0}, {0.25, 0.75}} {
+		sum := 0.0
+		for x := -7.0; x < 7+unit; x += step {
+			for y := -7.0; y < 7+unit; y += step {
+				sum += math.Max(0, density(pair[0], x, y)-math.Exp(eps)*density(pair[1], x, y))
+			}
+		}
+		worst = math.Max(worst, sum*step*step/(2*math.Pi))
+	}
+	return worst
+}
+
+// The two sums of a ratio cost no more than was charged, and noise for half of a record's reach would.
+func TestRatioOfASampleStaysWithinItsTarget(t *testing.T) {
+	for _, q := range []float64{0.1, 0.9} {
+		for _, epsilon := range []float64{0.3, 3} {
+			r := planned(t, design(t, fmt.Sprintf("samples: {s: {method: poisson, rate: %g}}\n", q),
+				fmt.Sprintf("  - {name: m, from: s, mechanism: mean, params: {column: api00, noise: gaussian}, guarantee: {epsilon: %g, delta: 1e-5}}\n", epsilon),
+				"limit: {epsilon: 2}", "limit: {epsilon: 9, delta: 1e-3}"))
+			rate, events := noises(t, r.Draws[0].Guarantee.Event)
+			g := events[0].(privacy.DiscreteGaussian)
+			if g.Coordinates != 2 {
+				t.Fatalf("a ratio has %d sums", g.Coordinates)
+			}
+			if d := hockeyStickOfTwo(rate, r.Guarantee.Epsilon, g.Sigma, g.Sensitivity.AddRemove); d > 1e-5*1.001 {
+				t.Errorf("q %g, ε %g: brute force reaches δ %g", q, r.Guarantee.Epsilon, d)
+			}
+			if d := hockeyStickOfTwo(rate, r.Guarantee.Epsilon, g.Sigma, 2*g.Sensitivity.AddRemove); d <= 1e-5 {
+				t.Errorf("q %g, ε %g: a record with twice the reach is not seen", q, r.Guarantee.Epsilon)
+			}
+		}
+	}
+}
+
 // Noise that is added to a sum of a Poisson sample under replace-one uses its
 // target up, and brute force finds no more than the target.
 func TestAdditiveReleasesUseTheirTarget(t *testing.T) {
@@ -108,7 +150,7 @@ func TestAdditiveReleasesUseTheirTarget(t *testing.T) {
 		for _, epsilon := range []float64{0.3, 3} {
 			sample := fmt.Sprintf("samples: {s: {method: poisson, rate: %g}}\n", q)
 			limit := []string{"limit: {epsilon: 2}", "limit: {epsilon: 9, delta: 1e-3}"}
-			r := planned(t, design(t, sample, fmt.Sprintf("  - {name: m, from: s, mechanism: mean, params: {column: api00}, guarantee: {epsilon: %g}}\n", epsilon), limit...))
+			r := planned(t, design(t, sample, fmt.Sprintf("  - {name: m, from: s, mechanism: mean, params: {column: api00, difference: true}, guarantee: {epsilon: %g}}\n", epsilon), limit...))
 			rate, events := noises(t, r.Draws[0].Guarantee.Event)
 			worst := worstRatio(t, rate, events)
 			if r.Guarantee.Epsilon > epsilon || r.Guarantee.Epsilon < 0.9999*epsilon {
@@ -124,7 +166,7 @@ func TestAdditiveReleasesUseTheirTarget(t *testing.T) {
 			if q == 0.02 || q == 0.5 {
 				continue
 			}
-			r = planned(t, design(t, sample, fmt.Sprintf("  - {name: m, from: s, mechanism: mean, params: {column: api00, noise: gaussian}, guarantee: {epsilon: %g, delta: 1e-5}}\n", epsilon), limit...))
+			r = planned(t, design(t, sample, fmt.Sprintf("  - {name: m, from: s, mechanism: mean, params: {column: api00, noise: gaussian, difference: true}, guarantee: {epsilon: %g, delta: 1e-5}}\n", epsilon), limit...))
 			rate, events = noises(t, r.Draws[0].Guarantee.Event)
 			g := events[0].(privacy.DiscreteGaussian)
 			delta := hockeyStick(rate, r.Guarantee.Epsilon, g.Sigma, g.Sensitivity.AddRemove)
