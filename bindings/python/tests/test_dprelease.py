@@ -47,7 +47,8 @@ def test_the_way_of_a_job(folder):
     visits = run["visits"]
     assert visits.columns["region"] == ["north", "south"]
     assert len(visits.sd) == len(visits.interval) == len(visits) == 2
-    assert all(low < x < high for x, (low, high) in zip(visits.columns["estimate"], visits.interval))
+    # Some visits of a patient may be left out, so an interval has its lower end alone.
+    assert all(low < x and high is None for x, (low, high) in zip(visits.columns["estimate"], visits.interval))
     assert "visits cost ε 0.2, δ 0 on its own." in repr(visits)
     assert "At most" in repr(visits) or "at most" in repr(visits)
     assert repr(run).endswith("Everything together cost ε 0.5, δ 0.")
