@@ -86,7 +86,9 @@ func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) er
 	if err != nil {
 		return f.misplaced(err, text, b.line)
 	}
-	b.rows = rows
+	if b.rows != rows { // a second pass may run beside a scan, which reads it
+		b.rows = rows
+	}
 	for _, col := range wanted {
 		b.cells[col] = xxh3.Hash128(c.texts[col])
 	}
