@@ -124,7 +124,7 @@ func relation(ctx context.Context, tx *session, name string) (string, error) {
 	return from, readable(ctx, tx, name, from)
 }
 
-// readable refuses a table of which a column is denied, and says which: the server names the table alone.
+// readable refuses a table with a denied column and names the column, because the server names the table alone.
 func readable(ctx context.Context, tx *session, name, quoted string) error {
 	row, err := tx.row(ctx, `select count(*), count(*) filter (where not has_column_privilege(attrelid, attnum, 'SELECT')),
 		coalesce(string_agg(attname::text, ', ' order by attnum) filter (where not has_column_privilege(attrelid, attnum, 'SELECT')), '')

@@ -265,7 +265,7 @@ func (s *starts) next() (shared int, added []byte, again bool, err error) {
 	return shared, added, again, nil
 }
 
-// incrementalTexts visits n texts of which each may begin as the one before does. room holds the longest of them: a text is
+// incrementalTexts visits n texts; each may share its beginning with the one before. room holds the longest of them: a text is
 // no longer than all that a page adds.
 func incrementalTexts(b []byte, n int, room []byte, visit visitor) error {
 	s, err := newStarts(b, n)
@@ -304,7 +304,7 @@ func textBytes(b []byte, n int) (total int64, err error) {
 	return total, unused(s.b)
 }
 
-// incrementalFixed decodes values of a width, of which each may begin as the one before does.
+// incrementalFixed decodes values of one width; each may share its beginning with the one before.
 func incrementalFixed(b []byte, width int, out []byte) error {
 	n := len(out) / width
 	s, err := newStarts(b, n)

@@ -48,7 +48,7 @@ func (c Codec) String() string {
 // Codecs are the codecs.
 var Codecs = struct{ Uncompressed, Snappy, Gzip, Brotli, Zstd, Lz4Raw Codec }{0, 1, 2, 4, 6, 7}
 
-// Repetition says whether a column may hold nulls.
+// Repetition is the rule of a column for nulls.
 type Repetition int
 
 // Repetitions are those of flat columns.
