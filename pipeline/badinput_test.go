@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -164,8 +165,10 @@ func TestAddRemoveDoesNotRevealTheSize(t *testing.T) {
 	}
 }
 
-// Two tables that differ in one record give the same report but for the digests
-// of the released files (report-v1).
+var verdictLine = regexp.MustCompile(`(?m)^ *"verdict": .*\n`)
+
+// Two tables that differ in one record give the same report but for what is made from the
+// released values: digests of the files, and the verdict of a release that tells nothing (report-v1).
 func TestReportDoesNotDependOnTheData(t *testing.T) {
 	var reports [2]string
 	for i, last := range []float64{4, canary} {
@@ -179,7 +182,7 @@ func TestReportDoesNotDependOnTheData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := string(b)
+		text := verdictLine.ReplaceAllString(string(b), "")
 		for _, f := range o.Report.Releases[0].Files {
 			text = strings.ReplaceAll(text, f.SHA256, "DIGEST")
 		}
