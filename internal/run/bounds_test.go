@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,6 +52,7 @@ func (s searched) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(c
 
 // boundedTable is a job with a bound that is found, on a tiny table.
 type boundedTable struct {
+	tiny
 	t    *testing.T
 	plan *plan.Priced
 	file string
@@ -98,10 +98,7 @@ func (b *boundedTable) run(values []float64, pick int) (selection, call, sdk.Res
 	for _, x := range values {
 		text += fmt.Sprintf("%g\n", x)
 	}
-	if err := os.WriteFile(b.file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := OpenTable(t.Context(), b.plan.Planned, 0)
+	opened, err := b.tiny.open(t, b.plan.Planned, map[string]string{b.file: text})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,6 +33,7 @@ func (c inTurn) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(con
 
 // cappedTables is a job on two tables whose caps are both chosen in private.
 type cappedTables struct {
+	tiny
 	t    *testing.T
 	plan *plan.Priced
 	dir  string
@@ -93,12 +93,11 @@ func (c *cappedTables) run(units [][2]int, caps [2]int64) (*Runner, []call) {
 		texts["visits.csv"] += strings.Repeat(fmt.Sprintf("%d,1\n", u), n[0])
 		texts["stays.csv"] += strings.Repeat(fmt.Sprintf("%d,1\n", u), n[1])
 	}
+	files := map[string]string{}
 	for name, text := range texts {
-		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files[filepath.Join(c.dir, name)] = text
 	}
-	opened, err := OpenTable(t.Context(), c.plan.Planned, 0)
+	opened, err := c.tiny.open(t, c.plan.Planned, files)
 	if err != nil {
 		t.Fatal(err)
 	}

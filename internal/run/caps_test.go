@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,6 +55,7 @@ func (cappedShelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
 
 // cappedTable is a job with a cap that is chosen in private, on a tiny table.
 type cappedTable struct {
+	tiny
 	t    *testing.T
 	plan *plan.Priced
 	file string
@@ -109,10 +109,7 @@ func (c *cappedTable) run(units []int, bins []int64) seen {
 			text += fmt.Sprintf("%d,1\n", u)
 		}
 	}
-	if err := os.WriteFile(c.file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := OpenTable(t.Context(), c.plan.Planned, 0)
+	opened, err := c.tiny.open(t, c.plan.Planned, map[string]string{c.file: text})
 	if err != nil {
 		t.Fatal(err)
 	}
