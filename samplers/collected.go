@@ -13,10 +13,15 @@ import (
 //
 // # Contract
 //
-// The event is that of the design by which the table was drawn from its population. The
-// caller vouches that the table was drawn so, by a draw that is secret, and that the
-// design's numbers are public and were not made from the data. Proof: full.proof.md.
-type Collected struct{ by Design }
+// The event is that of the design by which the table was drawn from its population, or the
+// inner event alone where the draws have unequal sizes (P5). The caller vouches that the table
+// was drawn so, by a draw that is secret, and that the design's numbers are public and were not
+// made from the data. Proof: full.proof.md.
+type Collected struct {
+	by Design
+	// bare says that the number of rows, which is public, tells about the units that were drawn.
+	bare bool
+}
 
 // NewCollected returns the design of a table of size rows that was collected as
 // a simple random sample of population units.
@@ -27,40 +32,52 @@ func NewCollected(size, population int64) (*Collected, error) {
 	if population < size {
 		return nil, fmt.Errorf("population: must be at least the size of the sample (%d < %d)", population, size)
 	}
-	return &Collected{&SRSWOR{size: size, population: population}}, nil
+	return &Collected{by: &SRSWOR{size: size, population: population}}, nil
 }
 
 // NewCollectedBy returns the design of a table that somebody drew from its population by
-// another design, whose frame is that of the population. The size of the table must be
-// secret, or the same in every draw.
+// another design, whose frame is that of the population. Stages that take unequal numbers below
+// the units of a stage, such as whole clusters of unequal size, amplify nothing.
 func NewCollectedBy(by Design) (*Collected, error) {
+	c := &Collected{by: by}
 	switch by := by.(type) {
 	case *Poisson, *StratifiedPoisson, *StratifiedTake:
 	case *SRSWOR:
 		return NewCollected(by.size, by.population)
 	case *Multistage:
 		for _, s := range by.event {
-			if s.MaxTake > 0 {
-				return nil, fmt.Errorf("stages: take must be the same number below every unit of a stage: otherwise the table's size, which is public, says which units were drawn")
-			}
+			c.bare = c.bare || s.MaxTake > 0
 		}
 	default:
 		return nil, fmt.Errorf("nobody collects a table by a design of this kind")
 	}
-	return &Collected{by}, nil
+	return c, nil
 }
 
 // Kind is "collected".
 func (*Collected) Kind() string { return "collected" }
 
-// Event returns the event of the draw that made the table.
-func (d *Collected) Event(inner privacy.Event) privacy.Event { return d.by.Event(inner) }
+// Event returns the event of the draw that made the table, as far as it amplifies.
+func (d *Collected) Event(inner privacy.Event) privacy.Event {
+	if d.bare {
+		return inner
+	}
+	return d.by.Event(inner)
+}
 
 // Supports asks the draw that made the table whether it supports a relation.
 func (d *Collected) Supports(rel privacy.Relation) error { return d.by.Supports(rel) }
 
 // Facts are those of the draw that made the table.
 func (d *Collected) Facts() Facts { return d.by.Facts() }
+
+// Holds reports whether a draw can have so many rows.
+func (d *Collected) Holds(rows int64) bool {
+	if m, ok := d.by.(*Multistage); ok {
+		return m.least <= rows && rows <= m.facts.LargestCount
+	}
+	return d.by.Facts().SampleSize == rows
+}
 
 func (d *Collected) begin(_ *noise.Source, rows int64) (Selector, error) {
 	return everyRow(rows, d.by.Facts().SampleSize)
@@ -110,7 +127,7 @@ func NewWave(panel privacy.Rotation, wave int64) (*Gathered, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := NewGathered(&Collected{by}, draw)
+	d, err := NewGathered(&Collected{by: by}, draw)
 	if err == nil {
 		d.panel = &panel
 	}
@@ -127,7 +144,9 @@ func NewGathered(c *Collected, draw Design) (*Gathered, error) {
 		return nil, fmt.Errorf("from a table that was collected with weights only a poisson sample can be drawn: what a fixed number of its rows costs together has no event")
 	}
 	f := draw.Facts()
-	d.facts.SampleSize, d.facts.LargestCount = f.SampleSize, f.LargestCount
+	if d.facts.LargestCount = f.LargestCount; !c.bare { // else the table has another number of rows in each draw
+		d.facts.SampleSize = f.SampleSize
+	}
 	d.facts.MinWeight *= f.MinWeight
 	d.facts.MaxWeight *= f.MaxWeight
 	d.facts.Rate *= f.Rate

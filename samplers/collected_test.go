@@ -2,6 +2,7 @@ package samplers
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -69,6 +70,7 @@ func TestGatheredRefuses(t *testing.T) {
 	f := mustFrame(t, "county/unit", "A/a 3", "A/b 3", "B/c 3", "B/d 3")
 	stages := must[*Multistage](t)(NewMultistage(f, []Stage{{Unit: "county", All: true}, {Unit: "unit", Take: 1}, {Take: 2}}))
 	strata := must[*StratifiedTake](t)(NewStratifiedTake(mustFrame(t, "h", "a 3", "b 3"), []int64{1, 2}))
+	uneven := must[*Multistage](t)(NewMultistage(mustFrame(t, "unit", "a 1", "b 3", "c 2"), []Stage{{Unit: "unit", Take: 2}, {Take: 2, AtMost: true}}))
 	for name, c := range map[string]struct {
 		by    Design
 		units []int32
@@ -81,6 +83,9 @@ func TestGatheredRefuses(t *testing.T) {
 		"too few of a unit":       {stages, []int32{0, 3, 3}, true},
 		"nobody of a county":      {stages, []int32{0, 0}, true},
 		"in no unit":              {stages, []int32{0, 0, 3, -1}, true},
+		"of unequal size":         {uneven, []int32{0, 1, 1}, false},
+		"a unit too many":         {uneven, []int32{0, 1, 2}, true},
+		"one of three":            {uneven, []int32{0, 1}, true},
 		"of strata":               {strata, []int32{1, 0, 1}, false},
 		"other strata":            {strata, []int32{1, 0, 0}, true},
 	} {
@@ -94,10 +99,6 @@ func TestGatheredRefuses(t *testing.T) {
 		if (err != nil) != c.fails || c.fails && !errors.Is(err, &Error{FrameMismatch}) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-	uneven := must[*Multistage](t)(NewMultistage(mustFrame(t, "unit", "a 1", "b 3"), []Stage{{Unit: "unit", Take: 1}, {Take: 2, AtMost: true}}))
-	if _, err := NewCollectedBy(uneven); err == nil {
-		t.Error("a table whose size says which unit was drawn is accepted")
 	}
 	if _, err := NewCollectedBy(must[*Full](t)(NewFull(3))); err == nil {
 		t.Error("a census is accepted as a survey")
@@ -141,5 +142,51 @@ func TestWaves(t *testing.T) {
 	}
 	if _, err := NewWave(privacy.Rotation{Waves: 4, Patterns: []privacy.Pattern{{Waves: []int64{1}}}}, 2); err == nil {
 		t.Error("a wave in which nobody is was taken")
+	}
+}
+
+// Whole clusters of unequal size: the table's number of rows tells which one was drawn. The guarantee that is charged holds
+// over the draws, enumerated with the number of rows known; that of the design, in which the draw amplifies, does not. // P5
+func TestUnevenClustersAmplifyNothing(t *testing.T) {
+	const units, epsilon = 10, 0.5
+	keys := []string{"u0 1"}
+	for i := 1; i < units; i++ {
+		keys = append(keys, fmt.Sprintf("u%d 3", i))
+	}
+	by := must[*Multistage](t)(NewMultistage(mustFrame(t, "unit", keys...), []Stage{{Unit: "unit", Take: 1}, {All: true}}))
+	table := must[*Collected](t)(NewCollectedBy(by))
+	if table.Supports(privacy.ReplaceOne) != nil || table.Supports(privacy.AddRemove) == nil || !table.Holds(1) || !table.Holds(3) || table.Holds(0) || table.Holds(4) {
+		t.Error("another relation or size is taken")
+	}
+	if f := must[*Gathered](t)(NewGathered(table, must[*Full](t)(NewFull(3)))).Facts(); f.SampleSize != 0 || f.LargestCount != 3 {
+		t.Errorf("estimators take the number of rows for fixed: %+v", f)
+	}
+	// What anybody sees: the number of rows, and their sum with noise of two-sided geometric law.
+	law := func(first int) map[[2]int]float64 {
+		out := map[[2]int]float64{}
+		for u := range units {
+			n, sum := 3, 0
+			if u == 0 {
+				n, sum = 1, first
+			}
+			for z := -20; z <= 20; z++ {
+				out[[2]int{n, z}] += math.Exp(-epsilon*math.Abs(float64(z-sum))) / units
+			}
+		}
+		return out
+	}
+	worst := 0.0
+	zero, one := law(0), law(1)
+	for seen, p := range zero {
+		worst = math.Max(worst, math.Abs(math.Log(p/one[seen])))
+	}
+	for design, broken := range map[Design]bool{table: false, by: true} {
+		a, err := privacy.Bill{Event: design.Event(privacy.Pure{Eps: epsilon})}.Price(privacy.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if claim := a.Epsilon; (worst > claim+1e-9) != broken {
+			t.Errorf("%s: ε %g is charged, the truth is %g", design.Kind(), claim, worst)
+		}
 	}
 }

@@ -71,8 +71,16 @@ func NewEstimate(d Design, collected *Collected) (Estimate, error) {
 	case *Collected:
 		return NewEstimate(d.by, nil)
 	case *Gathered:
-		if _, ok := d.draw.(*Full); ok {
-			return NewEstimate(d.by, nil)
+		if full, ok := d.draw.(*Full); ok {
+			e, err := NewEstimate(d.by, nil)
+			if c := e.Clusters; err == nil && c != nil { // no cluster has more rows than the table
+				w := 1.0
+				if !d.facts.EqualWeights {
+					w = d.facts.MaxWeight
+				}
+				c.Most = min(c.Most, float64(full.population)*w)
+			}
+			return e, err
 		}
 		return Estimate{}, errors.New("there is no estimate of the variance of a sample of a table that was collected with weights")
 	case *SRSWOR:

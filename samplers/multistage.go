@@ -37,6 +37,7 @@ type Multistage struct {
 	stages []Stage
 	root   *node
 	event  []privacy.Stage
+	least  int64 // so many rows are drawn at least
 }
 
 // NewMultistage returns the design with these stages over a frame: one for each
@@ -56,7 +57,7 @@ func NewMultistage(frame *Frame, stages []Stage) (*Multistage, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.facts.Population, d.facts.LargestCount = frame.records, most
+	d.least, d.facts.Population, d.facts.LargestCount = least, frame.records, most
 	if least == most {
 		d.facts.SampleSize = most
 	}

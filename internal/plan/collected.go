@@ -20,7 +20,7 @@ type Collection struct {
 }
 
 // CollectionOf returns the draw that made the table of a job, nil where the table is the
-// population, or one wave of a panel.
+// population, or one wave of a panel, or the draw buys no privacy.
 func CollectionOf(j *job.Job) (*Collection, error) {
 	if c := j.Dataset.Collected; c == nil || c.Method == job.Rotation {
 		return nil, nil
@@ -30,6 +30,9 @@ func CollectionOf(j *job.Job) (*Collection, error) {
 		return nil, err
 	}
 	c := &Collection{Design: design, Sampling: Sampling(design)}
+	if c.Sampling == nil {
+		return nil, nil
+	}
 	under, err := privacy.SampleRelations(c.Sampling, j.Dataset.Relation)
 	if err == nil && len(under) != 1 {
 		err = errors.New("this relation is not supported for a table that is itself a sample")
@@ -65,10 +68,13 @@ func panelOf(ctx context.Context, j *job.Job, past Past) (*Panel, error) {
 // population.
 func (p *Priced) Collection() samplers.Design {
 	switch {
-	case p.Table != nil:
-		return p.Table.Design
-	case p.panel != nil && !p.panel.Drawn:
+	case p.Job.Dataset.Collected == nil:
+		return nil
+	case p.panel != nil:
 		return p.Draws[0].Design
+	}
+	if d, err := CollectedBy(p.Job); err == nil { // the plan was made with it
+		return d
 	}
 	return nil
 }

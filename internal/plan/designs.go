@@ -64,13 +64,17 @@ func CollectedBy(j *job.Job) (*samplers.Collected, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := by.Facts().SampleSize; n != j.Dataset.Size {
-		return nil, fmt.Errorf("its stages take %d rows in all, and dataset.size is %d", n, j.Dataset.Size)
-	}
-	if err := by.Supports(j.Dataset.Relation); err != nil {
+	table, err := samplers.NewCollectedBy(by)
+	if err != nil {
 		return nil, err
 	}
-	return samplers.NewCollectedBy(by)
+	if f := by.Facts(); !table.Holds(j.Dataset.Size) {
+		if f.SampleSize == 0 {
+			return nil, fmt.Errorf("no draw of its stages has dataset.size, %d rows: the largest one has %d", j.Dataset.Size, f.LargestCount)
+		}
+		return nil, fmt.Errorf("its stages take %d rows in all, and dataset.size is %d", f.SampleSize, j.Dataset.Size)
+	}
+	return table, by.Supports(j.Dataset.Relation)
 }
 
 // population is the public number of units that the weights of a draw add up to.

@@ -50,7 +50,8 @@ func generate(folder string) (map[string][]byte, error) {
 		files[name+".parquet"] = b.Bytes()
 		switch name {
 		case "schools":
-			files["schools-frame.csv"], files["schools-survey.csv"] = frame(rows), survey(rows)
+			files["schools-frame.csv"], files["schools-survey.csv"] = frame(rows, "county", "district"), survey(rows)
+			files["districts-frame.csv"] = frame(rows, "district")
 		case "eusilc":
 			files["eusilc-households.csv"] = households(rows)
 			if files["interviews.csv"], err = interviews(rows); err != nil {
@@ -148,25 +149,28 @@ func households(rows [][]string) []byte {
 	return b.Bytes()
 }
 
-// frame lists the districts with their counties and numbers of schools.
-func frame(rows [][]string) []byte {
-	county, district := slices.Index(rows[0], "county"), slices.Index(rows[0], "district")
-	count := map[[2]string]int{}
-	var order [][2]string
+// frame lists the districts, with the columns that name them and their numbers of schools.
+func frame(rows [][]string, names ...string) []byte {
+	count := map[string]int{}
+	var order [][]string
 	for _, r := range rows[1:] {
-		key := [2]string{r[county], r[district]}
-		if count[key] == 0 {
+		var key []string
+		for _, n := range names {
+			key = append(key, r[slices.Index(rows[0], n)])
+		}
+		if one := strings.Join(key, ","); count[one] == 0 {
 			order = append(order, key)
 		}
-		count[key]++
+		count[strings.Join(key, ",")]++
 	}
-	slices.SortFunc(order, func(a, b [2]string) int {
-		return cmp.Or(len(a[0])-len(b[0]), strings.Compare(a[0], b[0]), len(a[1])-len(b[1]), strings.Compare(a[1], b[1]))
+	slices.SortFunc(order, func(a, b []string) int {
+		return slices.CompareFunc(a, b, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 	})
 	var b bytes.Buffer
-	b.WriteString("county,district,schools\n")
+	b.WriteString(strings.Join(names, ",") + ",schools\n")
 	for _, k := range order {
-		fmt.Fprintf(&b, "%s,%s,%d\n", k[0], k[1], count[k])
+		one := strings.Join(k, ",")
+		fmt.Fprintf(&b, "%s,%d\n", one, count[one])
 	}
 	return b.Bytes()
 }

@@ -14,7 +14,7 @@ func TestTablesAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 13 {
+	if len(files) != 14 {
 		t.Fatalf("%d files generated", len(files))
 	}
 	for name, want := range files {

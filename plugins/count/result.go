@@ -49,15 +49,25 @@ func (l *layout) result(sums [][]int64, noises []linear.Noise) []sdk.ResultColum
 		}
 	})
 	if l.adjusts() {
-		out[len(out)-1].Float64 = consistent(out[0].Float64, l.total())
+		out[len(out)-1].Float64 = consistent(out[0].Float64, l.total(), linear.Varies(l.public.Design))
 	}
 	return out
 }
 
-// consistent makes counts that are not negative and, where total is positive, add up to it.
-func consistent(x []float64, total float64) []float64 {
+// consistent makes counts that are not negative and, where total is positive, add up to it. Where the weights of a draw add up
+// to another number each time, the counts are scaled first, unless noise may be most of their sum.
+func consistent(x []float64, total float64, varies bool) []float64 {
 	out := slices.Clone(x)
 	if total > 0 {
+		sum := 0.0
+		for _, v := range x {
+			sum += v
+		}
+		for i := range out {
+			if varies && 4*sum > total {
+				out[i] *= total / sum
+			}
+		}
 		linear.Project(out, total)
 	}
 	for i, v := range out {

@@ -29,13 +29,20 @@ func TestConsistentCounts(t *testing.T) {
 		"all negative": {[]float64{-3, -1, -2}, 3, []float64{0, 2, 1}},
 		"one cell":     {[]float64{-8}, 10, []float64{10}},
 	} {
-		got := consistent(c.x, c.total)
+		got := consistent(c.x, c.total, false)
 		for i, w := range c.want {
 			if math.Abs(got[i]-w) > 1e-12 {
 				t.Errorf("%s: %v, want %v", name, got, c.want)
 				break
 			}
 		}
+	}
+	// Clusters of unequal size: the draw has more rows than the average one, in every group. Noise alone is not scaled.
+	if got := consistent([]float64{72, 12, 6}, 60, true); !reflect.DeepEqual(got, []float64{48, 8, 4}) {
+		t.Errorf("a draw of many rows becomes %v", got)
+	}
+	if got := consistent([]float64{1, -1, 0.5}, 60, true); math.Abs(got[0]-got[1]-2) > 1e-9 {
+		t.Errorf("noise alone becomes %v", got)
 	}
 	// The projection: feasible, and nearer to x than other feasible points.
 	rng := rand.New(rand.NewPCG(9, 10))
@@ -47,7 +54,7 @@ func TestConsistentCounts(t *testing.T) {
 			y = append(y, rng.ExpFloat64())
 			sum += y[i]
 		}
-		got, far, mine, ours := consistent(x, total), 0.0, 0.0, 0.0
+		got, far, mine, ours := consistent(x, total, false), 0.0, 0.0, 0.0
 		for i := range x {
 			far += (x[i] - y[i]*total/sum) * (x[i] - y[i]*total/sum)
 			mine += (x[i] - got[i]) * (x[i] - got[i])
@@ -71,7 +78,7 @@ func TestConsistentIsPostProcessing(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := get(out, "estimate").Float64
-	if !reflect.DeepEqual(e, []float64{5, -3, 1}) || !reflect.DeepEqual(get(out, "consistent").Float64, consistent(e, 4)) {
+	if !reflect.DeepEqual(e, []float64{5, -3, 1}) || !reflect.DeepEqual(get(out, "consistent").Float64, consistent(e, 4, false)) {
 		t.Errorf("estimates %v, consistent %v", e, get(out, "consistent").Float64)
 	}
 	for _, f := range out.Plan.Output {

@@ -48,7 +48,10 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	}
 	if c := j.Dataset.Collected; c != nil {
 		facts := p.Collection().Facts()
-		r.Dataset.Collected, r.Dataset.CollectedRate = collectedWords(c, facts), facts.Rate
+		r.Dataset.Collected, r.Dataset.CollectedRate = collectedWords(c, facts, j.Dataset.Size), facts.Rate
+		if p.Table == nil && c.Method != job.Rotation {
+			r.Dataset.Collected += "; its number of rows tells about the units that were drawn, so the draw buys no privacy"
+		}
 	}
 	if panel, ok := j.Rotates(); ok {
 		r.Dataset.Panel = &report.Panel{Wave: panel.Wave, Waves: panel.Waves, Collected: !panel.Drawn, Again: again}
@@ -103,7 +106,7 @@ func believed(p *plan.Priced) (out []report.Belief) {
 		out = append(out, report.BelievedKeys)
 	case rotates:
 		out = append(out, report.BelievedKeys, report.BelievedWaves)
-	case j.Dataset.Collected != nil:
+	case p.Table != nil:
 		out = append(out, report.BelievedCollection)
 	}
 	if j.Dataset.Slice != nil {
@@ -444,8 +447,8 @@ func describeKept(d *plan.PricedDraw) *report.Kept {
 	return out
 }
 
-// collectedWords describes how the table was drawn from its population.
-func collectedWords(c *job.Collected, f samplers.Facts) string {
+// collectedWords describes how a table of so many rows was drawn from its population.
+func collectedWords(c *job.Collected, f samplers.Facts, rows int64) string {
 	if c.Method == job.Rotation {
 		in := fmt.Sprintf("%d of %d", c.In, c.Waves)
 		if c.In == 0 {
@@ -463,7 +466,7 @@ func collectedWords(c *job.Collected, f samplers.Facts) string {
 		out += " by " + strings.Join(f.UnitColumns, " and ")
 	}
 	if f.Population > 0 {
-		out += fmt.Sprintf(", %d of %d units", f.SampleSize, f.Population)
+		out += fmt.Sprintf(", %d of %d units", rows, f.Population)
 	}
 	if rates := [2]float64{1 / f.MaxWeight, 1 / f.MinWeight}; rates[0] == rates[1] {
 		out += fmt.Sprintf(", at a rate of %.4g %%", 100*rates[0])
