@@ -81,7 +81,7 @@ var postgresDialect = dialect{
 		{"SHOW fsync", []string{"on"}, "the server runs with fsync = off"},
 		{"SHOW synchronous_commit", []string{"on", "remote_apply"}, "synchronous_commit is off"},
 	},
-	keep: "the server's write-ahead log holds the key until the server removes those segments; archives of the log, backups, dumps, replicas and snapshots hold it for good: see docs/how-to/postgresql.md",
+	keep: "the server's write-ahead log holds the key until the server removes those segments; archives of the log, backups, dumps, replicas and snapshots hold it for good: see docs/ledger.md",
 }
 
 func (a Address) dialect() *dialect {

@@ -96,7 +96,7 @@ func TestClosedPanelLeavesNoKeyInSQLite(t *testing.T) {
 }
 
 // After a panel is closed no table of PostgreSQL holds a piece of its key, without any vacuum. Its
-// log does, as the command says, until the server removes the segments: that is how docs/how-to/postgresql.md
+// log does, as the command says, until the server removes the segments: that is how docs/ledger.md
 // has it done.
 func TestClosedPanelLeavesNoKeyInPostgres(t *testing.T) {
 	if testing.Short() {
@@ -129,7 +129,7 @@ func TestClosedPanelLeavesNoKeyInPostgres(t *testing.T) {
 		t.Errorf("%d of 8 pieces are left in tables, and %d of the other panel's", n, other)
 	}
 	if n := pieces(t, srv.Data(), "/pg_wal/", a); n != 8 {
-		t.Errorf("%d of 8 pieces are in the log: say less in docs/how-to/postgresql.md", n)
+		t.Errorf("%d of 8 pieces are in the log: say less in docs/ledger.md", n)
 	}
 	if err := srv.Exec("ALTER SYSTEM SET wal_recycle = off", "SELECT pg_reload_conf()", "SELECT pg_switch_wal()", "CHECKPOINT"); err != nil {
 		t.Fatal(err)

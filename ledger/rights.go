@@ -12,7 +12,7 @@ type right struct {
 }
 
 // rights are those of all statements of this package, but for those that found a ledger. A test compares them with the
-// statements, and with docs/how-to/postgresql.md.
+// statements, and with docs/ledger.md.
 var rights = []right{
 	{versionTable, nil},
 	{"dprelease_head", []string{"UPDATE"}},
@@ -53,7 +53,7 @@ func (l *Ledger) permitted(ctx context.Context) error {
 	case err != nil:
 		return l.address.classify(err)
 	case missing != "":
-		return refuse(CodeReadOnly, "the user of %s lacks rights: grant %s (docs/how-to/postgresql.md lists what a least role needs); nothing was changed", l.address, missing)
+		return refuse(CodeReadOnly, "the user of %s lacks rights: grant %s (docs/ledger.md lists what a least role needs); nothing was changed", l.address, missing)
 	case standby && !l.options.ReadOnly:
 		return refuse(CodeReadOnly, "%s takes no writes: the server is a standby, or its user may only read; nothing was changed", l.address)
 	}

@@ -116,7 +116,7 @@ func TestLeastRole(t *testing.T) {
 
 // The page for people lists the same.
 func TestRightsAreOnTheirPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/how-to/postgresql.md")
+	page, err := os.ReadFile("../docs/ledger.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,10 +119,10 @@ func (e *environment) ledgerShow() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [LEDGER]",
 		Short: "Print what is left, and who spent what when",
-		Long: `show prints every account of a ledger with its limit, what is spent and what is left,
-and every debit. Of an account with slices it prints what the largest slice has spent,
-which is the guarantee for a unit in one slice, and what all slices have spent together,
-for a unit that is in each of them; --json has every slice. All of this is private.
+		Long: `show prints the accounts of a ledger: limits, what is spent, what is left, and the newest
+debits. --json has all slices and records. Of an account with slices it prints what the
+largest slice has spent, the guarantee for a unit in one slice, and what all slices have
+spent together, for a unit that is in each of them. All of this is private.
 ` + whichLedger,
 		Example: `  dprelease ledger show job.yaml
   dprelease ledger show --dataset ca-schools-2000 --csv > spends.csv`,
@@ -210,7 +210,8 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.Address)
 	writeTurns(w, s.Clocks)
 	writeRefusals(w, s.Refusals)
-	for _, a := range s.Answers {
+	answers := latest(w, "", "records of answers", s.Answers)
+	for _, a := range answers {
 		fmt.Fprintf(w, "record %d: at %s %s asked whether data are the same, and was told so: job %s, data set %s\n", a.Record, moment(a.At), a.By, a.Job, a.Dataset)
 	}
 	if s.Warning != "" {
@@ -231,30 +232,8 @@ func (s *shownLedger) writeText(w io.Writer) error {
 		for _, text := range a.Series {
 			fmt.Fprintf(w, "\n  %s\n", text)
 		}
-		for i, act := range a.Acts {
-			if i == 0 {
-				fmt.Fprintln(w)
-			}
-			fmt.Fprintf(w, "  record %d: at %s %s\n", act.Record, moment(act.At), actText(act))
-		}
-		if len(a.Spends) == 0 {
-			continue
-		}
-		fmt.Fprintln(w)
-		fmt.Fprintln(t, "  record\ttime\tby\tjob, releases\tstate\tcharged\t"+a.SlicesBy)
-		unfinished := false
-		for _, d := range a.Spends {
-			fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\tε %s, δ %s\t%s\n", d.Release, moment(d.At), d.By, d.Job, d.State, rise(d.Epsilon), rise(d.Delta), d.Slice)
-			for _, r := range d.Charges {
-				fmt.Fprintf(t, "  \t\t\t  %s\t\tε %s, δ %s on its own\t\n", r.Name, rise(r.Epsilon), rise(r.Delta))
-			}
-			unfinished = unfinished || d.State == ledger.Debited || d.State == ledger.Abandoned
-		}
-		if err := t.Flush(); err != nil {
+		if err := a.writeRecords(w); err != nil {
 			return err
-		}
-		if unfinished {
-			fmt.Fprintln(w, "  debited: at work now, or cut off before its releases were stored; abandoned: cut off, and run again since. Both stay spent.")
 		}
 		if err := writeSamples(w, a.Samples); err != nil {
 			return err
@@ -262,6 +241,75 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	}
 	s.writeTogether(w)
 	return nil
+}
+
+// mostRecords is the number of records of a kind that people are shown: an account takes one screen.
+const mostRecords = 8
+
+// latest returns the newest of all records. It prints how many stand before them.
+func latest[T any](w io.Writer, indent, what string, all []T) []T {
+	if more := len(all) - mostRecords; more > 0 {
+		fmt.Fprintf(w, "%s%d earlier %s: see --json\n", indent, more, what)
+		return all[more:]
+	}
+	return all
+}
+
+// writeRecords prints what was done to an account, and the newest debits. Steps of a series that
+// cost nothing stand in one line.
+func (a *shownAccount) writeRecords(w io.Writer) error {
+	if len(a.Acts) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, act := range latest(w, "  ", "acts", a.Acts) {
+		fmt.Fprintf(w, "  record %d: at %s %s\n", act.Record, moment(act.At), actText(act))
+	}
+	if len(a.Spends) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	lines := latest(w, "  ", "debits", foldSteps(a.Spends))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  record\ttime\tby\tjob, releases\tstate\tcharged\t"+a.SlicesBy)
+	for _, steps := range lines {
+		first, d := steps[0], steps[len(steps)-1]
+		record, slice := fmt.Sprint(d.Release), d.Slice
+		if len(steps) > 1 {
+			record = fmt.Sprintf("%d–%d", first.Release, d.Release)
+			slice = fmt.Sprintf("%s to %s (%d)", first.Slice, d.Slice, len(steps))
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\tε %s, δ %s\t%s\n", record, moment(d.At), d.By, d.Job, d.State, rise(d.Epsilon), rise(d.Delta), slice)
+		for i, r := range d.Charges {
+			if i == mostRecords {
+				fmt.Fprintf(t, "  \t\t\t  and %d more\t\t\t\n", len(d.Charges)-i)
+				break
+			}
+			fmt.Fprintf(t, "  \t\t\t  %s\t\tε %s, δ %s on its own\t\n", r.Name, rise(r.Epsilon), rise(r.Delta))
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(a.Spends, func(d ledger.Spend) bool { return d.State == ledger.Debited || d.State == ledger.Abandoned }) {
+		fmt.Fprintln(w, "  debited: at work now, or cut off before its releases were stored; abandoned: cut off, and run again since. Both stay spent.")
+	}
+	return nil
+}
+
+// foldSteps puts debits of nothing that follow one another in one group, where job, person and state
+// are the same. Every other debit is a group of its own.
+func foldSteps(all []ledger.Spend) (groups [][]ledger.Spend) {
+	free := func(d ledger.Spend) bool {
+		return d.Epsilon == 0 && d.Delta == 0 && len(d.Charges) == 0 && d.Slice != ""
+	}
+	for i, d := range all {
+		if i > 0 && free(d) && free(all[i-1]) && d.Job == all[i-1].Job && d.By == all[i-1].By && d.State == all[i-1].State {
+			groups[len(groups)-1] = append(groups[len(groups)-1], d)
+			continue
+		}
+		groups = append(groups, []ledger.Spend{d})
+	}
+	return groups
 }
 
 // actText describes what somebody did to an account, for people.

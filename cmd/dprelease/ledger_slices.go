@@ -17,7 +17,7 @@ import (
 )
 
 // mostSlices is the number of slices that a person is shown: those that have spent most.
-const mostSlices = 20
+const mostSlices = 5
 
 func showSlice(t ledger.Tally) shownSlice {
 	s := shownSlice{Is: t.Is, Debits: t.Debits}

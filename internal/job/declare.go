@@ -79,7 +79,7 @@ func budget() kind[Budget] {
 		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
 			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them", out("the account compares it, and no release depends on it")),
 		key("spend", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Spend },
-			"What all releases of this job spend together. Releases without a guarantee share it so that their relative errors follow their weights (docs/planner.md)",
+			"What all releases of this job spend together. Releases without a guarantee share it so that their relative errors follow their weights (docs/sampling.md)",
 			example(`{epsilon: "1", delta: "1e-6"}`)),
 	)
 }

@@ -271,7 +271,7 @@ func otherQuantiles() (exhibit, error) {
 func verdicts() (exhibit, error) {
 	e := exhibit{id: "open-verdict", title: "How does a user find out without spending budget?",
 		text: "`dprelease plan` opens no table and spends nothing. It plans the release at several rates, simulates it on columns of a distribution that is *publicly* assumed, and gives a verdict: " +
-			"*never* (proven), *gain*, *loss*, *undecided* or *unknown* ([the planner](../../docs/planner.md)). The setting of the paper as a job is examples/papers/study.yaml, whose table does not exist."}
+			"*never* (proven), *gain*, *loss*, *undecided* or *unknown* ([the planner](../../docs/sampling.md)). The setting of the paper as a job is examples/papers/study.yaml, whose table does not exist."}
 	var b strings.Builder
 	for _, args := range []string{"--sweep rate --release mean", "--sweep rate --release median --values 0.01,0.1,0.3,0.5,0.9,1 --repetitions 2000"} {
 		out, err := exec.Command("bin/dprelease", append([]string{"plan", "examples/papers/study.yaml"}, strings.Fields(args)...)...).CombinedOutput()

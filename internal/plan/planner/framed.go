@@ -45,7 +45,7 @@ func (u *subject) framed(s job.Sample) (design, error) {
 }
 
 // scaled returns the variant of a framed sample whose expected rate is nearest to rate
-// (docs/planner.md). It scales the take of the last stage, and of the stage above once
+// (docs/sampling.md). It scales the take of the last stage, and of the stage above once
 // the last takes all; or the numbers, or the rates, of all strata.
 func (u *subject) scaled(rate float64) (variant, design, error) {
 	base := *u.sample

@@ -19,13 +19,13 @@ var kinds = []struct {
 	pages []string
 }{
 	{"index", 400, []string{"README.md"}},
-	{"start", 1050, []string{"start.md", "tutorial.md", "decide.md", "faq.md", "glossary.md", "how-to/persons-and-households.md"}},
+	{"start", 1250, []string{"start.md", "decide.md", "faq.md", "glossary.md", "how-to/several-tables.md"}},
 	{"how-to", 800, []string{"how-to/", "lineage.md"}},
-	{"understand", 1000, []string{"understand/", "intervals.md", "keys.md", "limits.md", "panels.md", "people.md", "report.md", "sampling.md", "weights.md"}},
+	{"understand", 1000, []string{"understand/", "intervals.md", "keys.md", "limits.md", "panels.md", "people.md", "report.md", "weights.md"}},
 	{"mechanism", 1200, []string{"mechanisms/"}},
 	{"list of decisions", 950, []string{"decisions/README.md"}},
 	{"decision", 400, []string{"decisions/"}},
-	{"reference", 2250, []string{"account.md", "expressions.md", "ledger.md", "planner.md", "tables.md", "what-leaves.md"}},
+	{"reference", 2600, []string{"account.md", "expressions.md", "ledger.md", "sampling.md", "tables.md", "what-leaves.md"}},
 	{"generated reference", 6700, []string{"commands.md", "exit-codes.md", "job.md"}},
 	{"what goes together", 3300, []string{"what-goes-together.md"}},
 	{"developer", 2000, []string{"design.md", "mechanisms-in-python.md", "plugins.md", "sabotage.md", "style.md", "writing-a-mechanism.md"}},
@@ -34,7 +34,7 @@ var kinds = []struct {
 }
 
 // folders hold the pages, each with the most words that all its pages together may have.
-var folders = map[string]int{"docs": 72_500, "lab/studies": 17_700}
+var folders = map[string]int{"docs": 69_900, "lab/studies": 17_700}
 
 // TestWordsOfPages holds every page to the budget of its kind, and the pages of a folder to theirs.
 // A page that has grown out of its budget gets shorter: one page for one question, no sentence twice.
