@@ -169,32 +169,6 @@ func TestLogChoose(t *testing.T) {
 	}
 }
 
-func TestCentralMoments(t *testing.T) {
-	// E(P/Q − 1)² = e^{1/s²} − 1, E(P/Q − 1)^4 = e^{6/s²} − 4e^{3/s²} + 6e^{1/s²} − 3.
-	for _, s := range []float64{0.05, 0.5, 1, 3} {
-		m := &centralMoments{s: s, memo: map[float64]float64{}}
-		x := 1 / s / s
-		if got, want := m.log(2), logExpm1(x); math.Abs(got-want) > 1e-12*math.Max(1, math.Abs(want)) {
-			t.Errorf("s=%g: %.15g, want %.15g", s, got, want)
-		}
-		want := 6*x + math.Log1p(-4*math.Exp(-3*x)+6*math.Exp(-5*x)-3*math.Exp(-6*x))
-		if got := m.log(4); math.Abs(got-want) > 1e-9*math.Max(1, math.Abs(want)) {
-			t.Errorf("s=%g: %.15g, want %.15g", s, got, want)
-		}
-	}
-	// For large s the moments are those of z/s: (l−1)!!/s^l.
-	m := &centralMoments{s: 1e6, memo: map[float64]float64{}}
-	for _, l := range []float64{2, 10, 40} {
-		double := 0.0
-		for i := l - 1; i > 1; i -= 2 {
-			double += math.Log(i)
-		}
-		if got, want := m.log(l), double-l*math.Log(1e6); math.Abs(got-want) > 1e-8 {
-			t.Errorf("l=%g: %.12g, want %.12g", l, got, want)
-		}
-	}
-}
-
 func TestEpsilonAndDeltaAreInverse(t *testing.T) {
 	for _, c := range []Curve{Repeat(1000, PoissonGaussian(0.01, 1)), Gaussian(2), Repeat(50, Laplace(3)), Repeat(10, WithoutReplacementGaussian(0.1, 2))} {
 		for _, delta := range []float64{1e-300, 1e-30, 1e-9, 1e-4, 0.01} {

@@ -1,126 +1,117 @@
 package rdp
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
-// WithoutReplacementGaussian is the tighter curve of the Gaussian mechanism on a fixed-size sample without replacement (Wang, Balle
-// and Kasiviswanathan 2019, Theorem 27): the j-th moment of |P/Q − 1| is bounded through its even neighbours instead of by 2·E(P/Q)^j.
+// WithoutReplacementGaussian is the curve of the Gaussian mechanism on a fixed-size sample without replacement, from its privacy
+// profile (P42).
 //
 // # Contract
 //
 // Replace-one relation, noiseMultiplier the standard deviation divided by the replace-one L2 sensitivity of the query on the sample
-// (any record replaced by any other of the domain); gamma = n/N. The sample stays secret. Proof: wor.proof.md.
+// (any record replaced by any other of the domain); gamma = n/N. The sample stays secret. Proof: worgaussian.proof.md.
 func WithoutReplacementGaussian(gamma, noiseMultiplier float64) Curve {
-	if !(gamma >= 0 && gamma <= 1) || !(noiseMultiplier > 0) {
-		return noBound
+	if !(gamma > 0 && gamma < 1) || !(noiseMultiplier > 0) || math.IsInf(noiseMultiplier, 1) {
+		return PoissonGaussian(gamma, noiseMultiplier) // nothing or everything is released, or there is no bound
 	}
-	base := Gaussian(noiseMultiplier)
-	if gamma == 1 || math.IsInf(noiseMultiplier, 1) {
-		return base
-	}
-	if gamma == 0 {
-		return domain(func(float64) float64 { return 0 })
-	}
-	m := &centralMoments{s: noiseMultiplier, memo: map[float64]float64{}}
-	doubled := func(j float64) float64 { return math.Ln2 + j/m.s*((j-1)/m.s)/2 }
-	// Half the sum of the logarithms at the even neighbours: the Cauchy–Schwarz bound at odd j.
-	paired := func(j float64) float64 {
-		lo, hi := 2*math.Floor(j/2), 2*math.Ceil(j/2)
-		if lo == hi {
-			return math.Log(4) + m.log(lo)
+	base, m := Gaussian(noiseMultiplier), &sampledGaussian{q: gamma, s: noiseMultiplier}
+	f := fixedSize{m, m.cells(-m.middle()-farTail, 0), m.cells(0, m.middle()+farTail)}
+	return domain(func(alpha float64) float64 {
+		limit := base(alpha)
+		if math.IsInf(alpha, 1) || math.IsInf(limit, 1) {
+			return limit
 		}
-		return math.Log(4) + (m.log(lo)+m.log(hi))/2
-	}
-	least := func(j float64) float64 { return math.Min(doubled(j), paired(j)) }
-	return sampled(base, gamma, func(n float64) float64 {
-		b := &blockSum{n: n, logRatio: math.Log(gamma), g: least, envelopes: []func(float64) float64{doubled, paired}}
-		return log1pExp(b.log(2))
+		return math.Min(outward(f.logMoment(alpha)/(alpha-1)), limit)
 	})
 }
 
-// centralMoments evaluates log E_Q[(P/Q − 1)^l] for even l, P = N(1, s²), Q = N(0, s²), by the trapezoid rule. The integrand is never negative,
-// unlike the forward differences of e^{(l−1)ε(l)} it equals, which lose every digit for large s or l.
-type centralMoments struct {
-	s    float64
-	mu   sync.Mutex
-	memo map[float64]float64
+// fixedSize bounds the moment of a draw of fixed size. With u = q(R − 1), R the likelihood ratio, it is the moment of a Poisson draw
+// less the part of it with u < 0, and more by what the other direction adds where u > 0.
+type fixedSize struct {
+	*sampledGaussian
+	below, above []cell
 }
 
-func (m *centralMoments) log(l float64) float64 {
-	if l/m.s > farthestPeak {
-		return math.Inf(1)
-	}
-	m.mu.Lock()
-	v, ok := m.memo[l]
-	m.mu.Unlock()
-	if ok {
-		return v
-	}
-	v = m.integrate(l)
-	m.mu.Lock()
-	m.memo[l] = v
-	m.mu.Unlock()
-	return v
+// farTail is the number of standard deviations after which cells end.
+const farTail = 9
+
+// middle is the distance, in standard deviations, of the middle between the two means from either.
+func (m *sampledGaussian) middle() float64 { return 1 / m.s / 2 }
+
+// cell is an interval of outputs; near and far are u at its lower and upper end.
+type cell struct {
+	mass, unit float64 // the probability of the cell without and with the unit
+	share      float64 // of the mass, at the upper end, if it is spread over both ends so that the mean output stays
+	near, far  float64
 }
 
-// height is log E_Q[(P/Q)^l], about the size of the right-hand peak. It is kept out of the nodes, which would otherwise lose their digits
-// to it.
-func (m *centralMoments) height(l float64) float64 { return l / m.s * ((l - 1) / m.s) / 2 }
-
-// at is −t²/2 + l·log|e^w − 1| − height with w = t/s − 1/(2s²).
-func (m *centralMoments) at(l, t float64) float64 {
-	w := t/m.s - 1/m.s/m.s/2
-	if w > 1 {
-		d := t - l/m.s
-		return -d*d/2 + l*math.Log1p(-math.Exp(-w))
+// cells cuts the outputs between two distances from the middle.
+func (m *sampledGaussian) cells(from, to float64) []cell {
+	const n = 96
+	out, width := make([]cell, n), (to-from)/n
+	for i := range out {
+		x, y := from+float64(i)*width, from+float64(i+1)*width
+		a, b := x+m.middle(), y+m.middle()
+		c := cell{mass: between(a, b), unit: between(a-1/m.s, b-1/m.s), near: m.q * math.Expm1(x/m.s), far: m.q * math.Expm1(y/m.s)}
+		mean := math.Exp(-a*a/2) * -math.Expm1((a-b)*(a+b)/2) / math.Sqrt(2*math.Pi) / c.mass
+		if c.share = math.Min(1, math.Max(0, (mean-a)/width+1e-9)); !(c.mass > 1e-290) {
+			c.share = math.NaN() // a number that has lost its digits: the bounds that need it fall away
+		}
+		out[i] = c
 	}
-	if w == 0 {
-		return math.Inf(-1)
-	}
-	return -t*t/2 + l*math.Log(math.Abs(math.Expm1(w))) - m.height(l)
+	return out
 }
 
-// integrate sums the nodes around the two maxima, one on either side of the zero of e^w − 1. Either side is log-concave, so each walk
-// away from a maximum only falls.
-func (m *centralMoments) integrate(l float64) float64 {
-	const h = 0.4
-	zero := 1 / m.s / 2
-	reach := math.Sqrt(2*l) + l/m.s + zero + 2
-	var vals []float64
-	best := math.Inf(-1)
-	for side := 1.0; side >= -1; side -= 2 {
-		peak := math.Round(m.peak(l, zero, side*reach) / h)
-		for step := -1.0; step <= 1; step += 2 {
-			i := peak
-			if step > 0 {
-				i++
-			}
-			for ; (i*h-zero)*side > 0; i += step {
-				v := m.at(l, i*h)
-				vals = append(vals, v)
-				best = math.Max(best, v)
-				if v < best-nodeFloor && math.Abs(i-peak) > 2 {
-					break
-				}
-			}
+// between is the probability of a standard normal number in [a, b].
+func between(a, b float64) float64 {
+	if a < 0 && b <= 0 {
+		a, b = -b, -a
+	}
+	return (math.Erfc(a/math.Sqrt2) - math.Erfc(b/math.Sqrt2)) / 2
+}
+
+// logMoment is log(1 + E_Q[L^α + L^{1−α} − L − 1; L > 1]), L = 1 + u.
+func (f fixedSize) logMoment(alpha float64) float64 {
+	logA := f.logMGF(alpha) * (1 + margin)
+	more := f.mirrored(alpha) * (1 + margin)
+	if logA > 30 {
+		return logA + math.Log1p(more*math.Exp(-logA))
+	}
+	for _, c := range f.below {
+		// u is convex in the output and the remainder falls in u and is convex, so this is too little.
+		if part := c.mass * remainder(alpha, c.near+c.share*(c.far-c.near)); part > 0 {
+			more -= part * (1 - margin)
 		}
 	}
-	return m.height(l) + logSumExp(vals) + math.Log(h) - 0.5*math.Log(2*math.Pi)
+	return math.Log1p(math.Expm1(logA) + more)
 }
 
-// peak bisects for the zero of −t + (l/s)/(1 − e^{−w}), which falls in t on either side of zero.
-func (m *centralMoments) peak(l, zero, reach float64) float64 {
-	near, far := 0.0, reach
-	for i := 0; i < 60 && math.Abs(far-near) > 0.05; i++ {
-		d := (near + far) / 2
-		slope := -(zero + d) - l/m.s/math.Expm1(-d/m.s)
-		if slope*reach > 0 {
-			near = d
-		} else {
-			far = d
+// mirrored is at least E_Q[L^{1−α} − 1 + (α−1)u; u > 0]: the least of three bounds.
+func (f fixedSize) mirrored(alpha float64) float64 {
+	a, sum := alpha-1, 0.0
+	for _, c := range f.above {
+		linear := a * f.q * c.unit
+		if chord := c.mass * ((1-c.share)*remainder(-a, c.near) + c.share*remainder(-a, c.far)); chord < linear {
+			linear = chord
+		}
+		sum += linear
+	}
+	sum += a * f.q * math.Erfc(farTail/math.Sqrt2) / 2
+	quadratic := alpha * a / 2 * f.q * f.q * math.Expm1(1/f.s/f.s) * math.Erfc(-3*f.middle()/math.Sqrt2) / 2
+	return math.Min(sum, quadratic)
+}
+
+// remainder is (1+u)^b − 1 − bu, which is not negative for b outside of [0, 1].
+func remainder(b, u float64) float64 {
+	if math.Abs(u)*math.Max(math.Abs(b), 1) >= 0.3 {
+		return math.Expm1(b*math.Log1p(u)) - b*u
+	}
+	sum, term := 0.0, b*u
+	for k := 2.0; k < 60; k++ {
+		term *= (b - k + 1) / k * u
+		sum += term
+		if math.Abs(term) < 1e-18*math.Abs(sum) {
+			break
 		}
 	}
-	return zero + (near+far)/2
+	return sum
 }
