@@ -15,12 +15,10 @@ func (e *environment) design() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "design [TABLE | JOB]",
 		Short: "Design a job on a page in the browser",
-		Long: `design serves a page on this machine alone and prints its address: whose privacy it is,
-which tables, how exact. Every number moves as ε moves, the job stands beside it as YAML,
-and made-up tables show what the noise does. The page reads the names and types of the
-columns and no value; of a CSV file it reads the first line when you say that it is one.
-Nothing is run or spent. With a TABLE it writes a new job, called like the table, into this
-folder when you save; with a JOB it changes that file. It ends with the command (Ctrl-C).`,
+		Long: `design serves a page on this machine alone and prints its address. The page reads the
+names and types of the columns and no value; of a CSV file it reads the first line when you
+say that it is one. Nothing is run or spent. With a TABLE it writes a new job, called like
+the table, into this folder when you save; with a JOB it changes that file.`,
 		Example: `  dprelease design people.csv
   dprelease design job.yaml`,
 		Args: cobra.MaximumNArgs(1),

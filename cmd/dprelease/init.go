@@ -20,9 +20,8 @@ func (e *environment) init() *cobra.Command {
 		Use:   "init TABLE",
 		Short: "Write a first job for a table, from its schema",
 		Long: `init writes a job with the columns of a table and their types, and a comment at each
-place where you have to decide something. It depends on the names and types of the
-columns alone: on no value, and not on the number of rows. Of a CSV file it reads the
-header, and finds the delimiter and the encoding there.`,
+place where you have to decide something. It reads no value, and of a CSV file the header
+alone, where it finds the delimiter and the encoding.`,
 		Example: `  dprelease init people.parquet -o job.yaml
   dprelease init 'trips/*.csv.gz' --delimiter ';' -o job.yaml`,
 		Args: cobra.ExactArgs(1),

@@ -30,10 +30,9 @@ func (e *environment) check() *cobra.Command {
 		Short: "Report every problem of a job, without reading the data",
 		Long: `check reports every problem of a job in one pass, each as
 file:line:column: path of the key: what is wrong (what to do). It starts the
-plugins that the job names, to check their parameters, and does not open the table.
+plugins that the job names, and does not open the table.
 
-With --data it also looks at the table, before anything is spent: columns, types,
-missing values, bounds, domains, size, strata, frame, units and groups. What it finds is
+With --data it also looks at the table, before anything is spent. What it finds is
 private and has no noise: it is printed on a terminal, or written to a file whose name
 begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody looked.`,
 		Example: `  dprelease check job.yaml

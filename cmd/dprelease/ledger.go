@@ -200,21 +200,14 @@ func (e *environment) ledgerInit() *cobra.Command {
 		Use:   "init [LEDGER]",
 		Short: "Make a ledger, and open an account in it",
 		Long: `init makes a ledger where there is none and, with --dataset, opens an account: one
-for each data set, unit of privacy and relation. It makes no folder. The filter says
-how the costs of jobs are added up, and never changes: basic adds ε and δ, zcdp adds
-ρ (Gaussian noise costs far less there), rdp adds Rényi divergences at fixed orders.
-A limit in ρ (--rho) opens a zcdp account. A job on a data set without an account
-opens one with its own limit: a basic one, or a zcdp one where its limit is a ρ.
+for each data set, unit of privacy and relation. It makes no folder. The filter never
+changes: basic adds ε and δ, zcdp adds ρ (Gaussian noise costs far less there), rdp adds
+Rényi divergences at fixed orders. A limit in ρ (--rho) opens a zcdp account. The first job
+on a data set without an account opens one with its own limit.
 
-With --slices-by the account has slices: one for each value of that column, such as a
-month. The limit is then that of each slice. --lifetime-epsilon, --lifetime-delta or
---lifetime-rho limit all slices together, for a unit that is in each of them.
-
-With --two-person the limit of the account is raised by one person (ledger raise)
-and approved by another (ledger approve).
-
-An account protects neighbours that agree in the columns of --keeps, which may be empty
-(--keeps ""). Without --keeps the first job decides: see ledger keep.
+With --slices-by the limit is that of each slice, such as a month, and --lifetime-… limits
+all slices together. An account protects neighbours that agree in the columns of --keeps,
+which may be empty (--keeps ""); without it the first job decides (see ledger keep).
 ` + whichLedger,
 		Example: `  dprelease ledger init sqlite:/srv/budget.db
   dprelease ledger init --dataset ca-schools-2000 --relation replace-one --epsilon 3 --delta 1e-6 --filter zcdp
@@ -369,16 +362,14 @@ func (e *environment) ledgerLimit(verb string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   verb + " [LEDGER] --dataset ID --relation R [--epsilon E] [--delta D] [--rho P] --reason TEXT",
 		Short: strings.ToUpper(verb[:1]) + verb[1:] + " the limit of an account, for a reason that is recorded",
-		Long: verb + ` sets a new limit on an account. A part of the limit that is not given stays as it is.
-The chain records who did it and why. In an account with slices it is the limit of each
-slice, and with --lifetime the limit of all slices together.`,
+		Long:  "lower sets a new limit on an account, as ledger raise does.",
 		Example: "  dprelease ledger " + verb + ` --dataset ca-schools-2000 --relation replace-one --epsilon 4 \
     --reason "board decision of 12 May"`,
 	}
 	if verb == "raise" {
-		c.Long += `
-Where the account asks for two persons, the limit stays until another person
-approves (ledger approve).`
+		c.Long = `raise sets a new limit on an account. A part of the limit that is not given stays. In an
+account with slices it is the limit of each, and with --lifetime that of all together. Where
+the account asks for two persons, the limit stays until another person approves.`
 	}
 	l.add(c, "of the limit")
 	c.Flags().BoolVar(&change.Life, "lifetime", false, "the limit of all slices together")
@@ -400,8 +391,8 @@ func (e *environment) ledgerApprove() *cobra.Command {
 		Use:   "approve [LEDGER] --dataset ID --relation R --proposal RECORD",
 		Short: "Approve what another person asked for: a raised limit, or the end of that rule",
 		Long: `approve carries out what waits for a second person on an account. ledger show says
-what that is and which record asked for it. The person who asked cannot approve. The
-ledger records names and cannot prove them: whoever can write to it can give any name.`,
+which record asked for what. The person who asked cannot approve. Names are recorded and
+not proved.`,
 		Example: `  dprelease ledger approve --dataset ca-schools-2000 --relation replace-one --proposal 17`,
 	}
 	c.Flags().Int64Var(&proposal, "proposal", 0, "the record that asked for it")
@@ -419,7 +410,7 @@ func (e *environment) ledgerTwoPerson() *cobra.Command {
 		Use:   "two-person [LEDGER] --dataset ID --relation R [--off] --reason TEXT",
 		Short: "Make it a rule of an account that two persons raise its limit, or end the rule",
 		Long: `two-person makes it a rule of an account that one person raises the limit and
-another approves. --off asks to end the rule; a second person approves that, too.`,
+another approves. A second person approves the end of the rule, too.`,
 		Example: `  dprelease ledger two-person --dataset ca-schools-2000 --relation replace-one --reason "board decision of 12 May"`,
 	}
 	c.Flags().BoolVar(&off, "off", false, "ask to let one person raise the limit again")
@@ -435,12 +426,10 @@ func (e *environment) ledgerKeep() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keep [LEDGER] --dataset ID --relation R --columns A,B --reason TEXT",
 		Short: "Let an account protect only neighbours that agree in more columns, for a reason that is recorded",
-		Long: `keep adds columns to those that an account keeps. An account adds up what is
-learnt of units that differ in anything but these columns. A stratified or multistage
-sample keeps the columns of its frame, and a release by an immutable column keeps that
-column. Such a job is refused where its account does not keep them. The change holds for
-everything that the account was charged for, earlier releases included, and cannot be
-taken back.`,
+		Long: `keep adds columns to those that an account keeps: a change in them is not protected. A
+stratified or multistage sample keeps the columns of its frame, and a release by an immutable
+column keeps that column; such a job is refused where its account does not. The change holds
+for earlier releases too, and cannot be taken back.`,
 		Example: `  dprelease ledger keep job.yaml --dataset ca-schools-2000 --relation replace-one --columns county \
     --reason "which county a school lies in is public"`,
 	}
@@ -464,13 +453,9 @@ func (e *environment) ledgerSeparate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "separate [LEDGER] --dataset ID --relation R {--from ID --from-relation R | --slices-by COLUMN} --reason TEXT",
 		Short: "Let two accounts, or slices of one, spend on the same data, for a reason that is recorded",
-		Long: `separate lets two accounts spend on the same data, each with its own limit. Without it
-a run is refused if it reads a column that another account was charged for and its own
-was not: the two accounts together tell more than either limit says.
-
-With --slices-by and without --from it lets slices of one account hold the same rows, as
-in a panel whose people answer the same each month. Without it a run is refused if all
-columns that it reads were charged under another slice: each row has the limit of both.`,
+		Long: `separate lets two accounts spend on the same data, each with its own limit. With
+--slices-by and without --from it lets slices of one account hold the same rows, as in a
+panel whose people answer the same each month.`,
 		Example: `  dprelease ledger separate job.yaml --dataset panel-2024 --relation add-remove --from panel-2024 --from-relation replace-one \
     --reason "the method comparison may spend a second budget, board decision of 12 May"
   dprelease ledger separate job.yaml --dataset panel-2024 --relation add-remove --slices-by month \

@@ -22,15 +22,9 @@ func (e *environment) ledgerCharge() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "charge [LEDGER] --dataset ID --relation R (--epsilon E [--delta D] | --rho P | --from FILE) --reason TEXT",
 		Short: "Add what releases cost that another program or another ledger made from the same data",
-		Long: `charge adds a cost to an account that is open, as the debit of a job does, in the
-units of the account (ledger show prints them). What does not fit under the limit is
-refused: raise the limit first.
-
-In an account with slices --slice names the slice, or --from a CSV file with one line
-for each slice and the header slice,epsilon,delta or slice,rho. All lines are charged
-in one transaction, or none: a million slices take a few seconds.
-
---keeps names the columns in which the neighbours agree that those releases protect.`,
+		Long: `charge adds a cost to an open account, in its units. What does not fit under the limit
+is refused. In an account with slices --slice names the slice, or --from a CSV file with the
+header slice,epsilon,delta or slice,rho: all its lines are charged, or none.`,
 		Example: `  dprelease ledger charge --dataset ca-schools-2000 --relation replace-one --epsilon 0.5 --reason "the tables of 2024"
   dprelease ledger charge --dataset trips --relation add-remove --slices-by month --from spent.csv --reason "the old tool"`,
 	}

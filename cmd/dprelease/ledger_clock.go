@@ -20,10 +20,9 @@ func (e *environment) ledgerClock() *cobra.Command {
 		Use:   "clock [LEDGER] [--accept --reason TEXT]",
 		Short: "Compare the clock with the records, and accept one that is behind them",
 		Long: `clock compares the clock (that of the machine, or of the PostgreSQL server) with the
-time of the newest record. If a record was written while a clock was ahead, no later
-record can be written before its time. Once the clock is right, --accept passes over
-such times: the chain records who accepted the clock, when and why, and later times go
-on from it. What was spent stays spent, and records stay in their order.
+time of the newest record. After a record that was written while a clock was ahead, none can
+be written before its time. Once the clock is right, --accept passes over such times; the
+chain records who accepted it and why.
 ` + whichLedger,
 		Example: `  dprelease ledger clock job.yaml
   dprelease ledger clock job.yaml --accept --reason "the time server was a year ahead, ticket 4711"`,

@@ -16,8 +16,8 @@ func (e *environment) ledgerClose() *cobra.Command {
 		Use:   "close [LEDGER] --dataset ID --relation R --panel NAME --reason TEXT",
 		Short: "End a panel: destroy the secret by which its units were allotted to waves",
 		Long: `close destroys the key of the secret that says which unit is in which wave of a panel
-(method: rotation). What was released stays, and so does what was spent. No wave of the
-panel can be released any more. close prints what may still hold the key, such as backups.`,
+(method: rotation). No wave can be released any more. close prints what may still hold the
+key, such as backups.`,
 		Example: `  dprelease ledger close job.yaml --dataset eusilc --relation add-remove --unit household --panel panel \
     --reason "the last wave is published"`,
 	}

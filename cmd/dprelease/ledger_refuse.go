@@ -18,8 +18,8 @@ func (e *environment) ledgerRefuse() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "refuse [LEDGER] --reason TEXT [--lift]",
 		Short: "Refuse every spend from a ledger, such as an old copy, or lift that",
-		Long: `refuse keeps everybody from spending from a ledger, such as a copy that must not be used
-any more, until somebody lifts that. The chain records both, by whom and why.
+		Long: `refuse keeps everybody from spending from a ledger, such as an old copy, until somebody
+lifts that.
 ` + whichLedger,
 		Example: `  dprelease ledger refuse old.db --reason "replaced by the server's ledger"
   dprelease ledger refuse old.db --lift --reason "the server is gone"`,

@@ -22,8 +22,7 @@ func (e *environment) ledgerVerify() *cobra.Command {
 stored bytes, and the releases below the folders that are named. It finds a ledger that
 was cut off, edited, rolled back, or written to in two places, and releases that were
 changed or have no debit. Some of this shows only against releases or an export that
-lie elsewhere: keep them. Of a job it also compares the reports beside the output, as a
-run does.
+lie elsewhere.
 ` + whichLedger,
 		Example: `  dprelease ledger verify job.yaml --releases /srv/releases
   dprelease ledger verify --chain exported.jsonl`,

@@ -130,7 +130,7 @@ func commandPage(root *cobra.Command, path string) error {
 
 // writeCall writes how a command is called: its arguments and flags.
 func writeCall(b *bytes.Buffer, c *cobra.Command, known map[string]int) {
-	fmt.Fprintf(b, "\n```text\n%s\n", strings.TrimSuffix(c.UseLine(), " [flags]"))
+	call := strings.TrimSuffix(c.UseLine(), " [flags]")
 	var shared, own []string
 	for _, f := range flagsOf(c) {
 		if text := line(f); known[text] > 2 {
@@ -140,9 +140,11 @@ func writeCall(b *bytes.Buffer, c *cobra.Command, known map[string]int) {
 		}
 	}
 	if len(own) > 0 {
-		fmt.Fprintf(b, "\n%s\n", strings.Join(own, "\n"))
+		call += "\n\n" + strings.Join(own, "\n")
 	}
-	b.WriteString("```\n")
+	if call != c.CommandPath() {
+		fmt.Fprintf(b, "\n```text\n%s\n```\n", call)
+	}
 	if len(shared) > 0 {
 		fmt.Fprintf(b, "\nAlso `%s`.\n", strings.Join(shared, "`, `"))
 	}

@@ -85,7 +85,7 @@ func (e *environment) schema() *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema [NAME]",
 		Short:     "Print a JSON Schema: " + strings.Join(schemas(), ", "),
-		Long:      "schema prints the JSON Schema (2020-12) of a file format; without a name, that of the job file.",
+		Long:      "schema prints the JSON Schema of a file format; without a name, that of the job file.",
 		Example:   "  dprelease schema > job.schema.json",
 		ValidArgs: schemas(),
 		Args: cobra.MatchAll(cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {

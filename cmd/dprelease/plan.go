@@ -19,14 +19,12 @@ func (e *environment) plan() *cobra.Command {
 		Long: `plan prints every draw, event and guarantee of a job, the expected error where it is
 public, and whether sampling is worth it. It never opens the table.
 
-With --sweep it plans one release at many rates, sample sizes or epsilons, adds
-the sampling error that follows from what the job assumes about its columns
-(assume), finds the best point, and says whether sampling helps. --solve finds
-the smallest epsilon, rho, sample (n, rate) or budget of the job (--over) that reaches
-an accuracy: rse (relative standard error), moe (margin of error at 95 %), se or rmse
-(the same), noise (the noise alone, at 95 %), or half-kept (the number of units with which a key is kept one time
-in two). It also recommends a design. --compare puts designs side by side at equal (ε, δ).
-Where the noise depends on the data it is simulated under the assumptions.`,
+--sweep plans one release at many rates, sample sizes or epsilons, and says whether sampling
+helps. --solve finds the smallest epsilon, rho, sample (n, rate) or budget (--over) that
+reaches an accuracy, and recommends a design: rse (relative standard error), moe (margin of
+error at 95 %), se or rmse (the same), noise (the noise alone, at 95 %), or half-kept (the
+number of units with which a key is kept one time in two). --compare puts designs side by
+side at equal (ε, δ). All of them use what the job assumes about its columns (assume).`,
 		Example: `  dprelease plan job.yaml
   dprelease plan --json job.yaml | jq .guarantee
   dprelease plan job.yaml --sweep rate --html rate.html

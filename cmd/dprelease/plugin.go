@@ -12,11 +12,8 @@ func (e *environment) plugins() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plugin",
 		Short: "Write, check and list mechanisms",
-		Long: `plugin holds the commands for those who write a mechanism of their own, who want to
-know more about one before they let it at their data, and who keep the catalog of
-those that were approved.`,
-		Args: unknownCommand,
-		RunE: commandMissing,
+		Args:  unknownCommand,
+		RunE:  commandMissing,
 	}
 	c.AddCommand(e.pluginAdd(), e.pluginCheck(), e.pluginList(), e.pluginNew(), e.pluginRemove(), e.pluginShow(), e.pluginSign(), e.pluginVerify())
 	return c

@@ -34,16 +34,12 @@ func (e *environment) pluginAdd() *cobra.Command {
 		Use:   "add (FILE | DIR | OCI)",
 		Short: "Check a plugin and put it into a catalog",
 		Long: `add copies a plugin into the folder of the catalog, runs plugin check on the copy in
-a sandbox that must be complete, and writes an entry. A plugin that is refuted, or
-whose check does not finish, gets none.
-
-A plugin may also come as an OCI artifact, as oras pushes it: from a registry
-(oci://REGISTRY/REPOSITORY:TAG or @DIGEST), or as an OCI layout with one tag, in a folder
-or a tar archive. The files are held to the digests of its manifest.
+a complete sandbox, and writes an entry. A plugin that is refuted, or whose check does not
+finish, gets none. OCI artifacts come from a registry (oci://REGISTRY/REPOSITORY:TAG or
+@DIGEST), or as an OCI layout with one tag, in a folder or a tar archive.
 
 A job then names the catalog, and the plugin as mechanism: NAME@VERSION. Where the
-public key CATALOG.pub lies beside the catalog, a job uses it only if this key has
-signed it: give its secret key with --sign, in the form of minisign.`,
+public key CATALOG.pub lies beside the catalog, give its secret key with --sign.`,
 		Example: `  dprelease plugin add ./trimmed-mean --catalog /etc/dprelease/catalog.json
   dprelease plugin add ./trimmed-mean --catalog catalog.json --for 5m --sign minisign.key
   dprelease plugin add oci://registry.example/plugins/trimmed-mean:1.0.0 --catalog catalog.json`,

@@ -79,7 +79,7 @@ func (e *environment) entryCommand(use, short, long string, run func(c *catalog.
 }
 
 func (e *environment) pluginShow() *cobra.Command {
-	return e.entryCommand("show", "Print the entry of a plugin in a catalog", "show prints all that a catalog holds of a plugin.",
+	return e.entryCommand("show", "Print the entry of a plugin in a catalog", "",
 		func(_ *catalog.Catalog, x catalog.Entry) error {
 			text, err := json.MarshalIndent(x, "", "  ")
 			if err != nil {
@@ -93,8 +93,7 @@ func (e *environment) pluginRemove() *cobra.Command {
 	sign := ""
 	c := e.entryCommand("remove", "Take a plugin out of a catalog",
 		`remove takes an entry out: jobs can no longer name it. Its files stay, because other
-entries may use them. Where the catalog has a public key, give the secret key with
---sign; an old copy of the catalog is then no longer accepted.`,
+entries may use them.`,
 		func(c *catalog.Catalog, x catalog.Entry) error {
 			signer, err := approve.Key(sign, c, e.password)
 			if err != nil {
@@ -115,9 +114,9 @@ func (e *environment) pluginSign() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sign",
 		Short: "Sign a catalog for the first time",
-		Long: `sign signs a catalog that nobody has signed yet, with all its entries as they are. Put
-the public key beside it first, as CATALOG.pub. From then on jobs use the catalog only
-as that key has signed it, and add and remove want the secret key.`,
+		Long: `sign signs a catalog that nobody has signed yet. Put the public key beside it first, as
+CATALOG.pub. From then on jobs use the catalog only as that key has signed it, and add and
+remove want the secret key.`,
 		Example: "  dprelease plugin sign --catalog /etc/dprelease/catalog.json --sign minisign.key",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

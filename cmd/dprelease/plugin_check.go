@@ -35,18 +35,10 @@ func (e *environment) pluginCheck() *cobra.Command {
 		Short: "Look for a promise that a mechanism breaks",
 		Long: `check runs the conformance suite against a plugin: it makes small tables that are
 likely to trouble the mechanism, runs it on one, and replays the same noise on a
-neighbouring one, behind everything that a job can do to rows. A counterexample is a
-pair of generated tables. It reads no data of yours.
+neighbouring one. It reads no data of yours. Without --job the parameters are made from the
+plugin's own schema. The plugin runs in the sandbox of a job, and is watched.
 
-Without --job the parameters are made from the plugin's own schema. With it, the
-requests are those of the job's releases that use the plugin, on smaller tables.
-
-The plugin runs in the sandbox that a job would use, and is watched: it may open no
-file of anybody's, no network and no other process. When the time of --for is over, or
-when it is interrupted, check says what it has found so far.
-
-The verdict is REFUTED (exit code 5) or NOT REFUTED (0). It is never "passed": what
-was not refuted is not proved.`,
+The verdict is REFUTED (exit code 5) or NOT REFUTED (0), which is no proof.`,
 		Example: `  dprelease plugin check ./trimmed-mean
   dprelease plugin check ./trimmed-mean --job job.yaml --seed 7
   dprelease plugin check ./trimmed-mean --for 2m --report checked

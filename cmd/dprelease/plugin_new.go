@@ -43,8 +43,7 @@ func (e *environment) pluginNew() *cobra.Command {
 		Short: "Write a new mechanism, in Go or Python",
 		Long: `new writes a folder with a complete mechanism, the total of a column, to be changed
 into yours: a Go module with a test that runs the conformance suite, a proof, and the
-source of the SDK, or with --lang python a mechanism in Python, which
-python3 -m dprelease.pack packs into one file. It never overwrites anything.`,
+source of the SDK, or a mechanism in Python. It never overwrites anything.`,
 		Example: `  dprelease plugin new trimmed-mean
   cd trimmed-mean && go test && go build ` + lean + ` && dprelease plugin check ./trimmed-mean
   dprelease plugin new trimmed-mean --lang python

@@ -27,11 +27,9 @@ func (e *environment) publish() *cobra.Command {
 		Long: `publish runs the program dprelease-publish, which lies in the folder of dprelease or on
 the PATH. With an output folder it writes the released tables as offices publish them:
 rounded, marked where they are not reliable, as workbooks and CSV files with metadata.
-Its commands: registry writes an entry for the public registry of deployments, nist the
-hazards of NIST SP 800-226 with a verdict on each, attest a statement about the released
-files that a person signs, and compare says what differs between two runs and what both
-cost together. All read report.json and the released files of an output folder. They
-touch neither the private table nor the ledger, and spend nothing.`,
+registry writes an entry for the public registry of deployments, nist the hazards of NIST
+SP 800-226, attest a statement to be signed; compare says what differs between two runs, and
+what both cost. They touch neither the private table nor the ledger, and spend nothing.`,
 		Example: `  dprelease publish --help
   dprelease publish out
   dprelease publish out --flag 0.15 --blank 0.3 -o website

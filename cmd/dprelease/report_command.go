@@ -15,8 +15,7 @@ func (e *environment) pages() *cobra.Command {
 		Short: "Write the report of a run again",
 		Long: `report reads report.json and the releases in the output folder of a run, and
 writes report.html and report-public.html again. It touches neither the private
-table nor the ledger and spends nothing. A file whose digest is not the one in
-report.json is refused.`,
+table nor the ledger. A file with another digest than in report.json is refused.`,
 		Example: `  dprelease report out
   dprelease report --json out`,
 		Args: cobra.ExactArgs(1),

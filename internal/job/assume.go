@@ -44,17 +44,17 @@ func assume() kind[Assume] {
 	positive := amount(span{lo: "0", loOpen: true})
 	return object(
 		key("distribution", choice(Normal, Lognormal, PilotTable), func(a *Assume) *Shape { return &a.Distribution },
-			"The assumed form: normal or lognormal with this mean and sd, or pilot, a public table. Needed for what is simulated, such as the median"),
+			"The assumed form, for what is simulated: normal or lognormal with this mean and sd, or pilot, a public table"),
 		key("mean", amount(span{}), func(a *Assume) **big.Rat { return &a.Mean },
 			"The assumed mean", example("660")),
 		key("sd", positive, func(a *Assume) **big.Rat { return &a.SD },
 			"The assumed standard deviation", example("120")),
 		key("sd_by", byName(positive, "STRATUM", checkText), func(a *Assume) *[]Named[*big.Rat] { return &a.SDBy },
-			"The assumed standard deviation inside each stratum, for strata with public sizes: plan --compare proposes how many rows to take of each", example("{E: 95, H: 110, M: 100}")),
+			"The assumed standard deviation inside each stratum: plan --compare proposes how many rows to take of each", example("{E: 95, H: 110, M: 100}")),
 		key("icc", amount(span{lo: "0", hi: "1"}), func(a *Assume) **big.Rat { return &a.ICC },
 			"The assumed correlation of values within one unit or stratum", otherwise("0"), example("0.2")),
 		fileKey("pilot", func(a *Assume) *string { return &a.Pilot },
-			"A public CSV file with a header, of pilot. It must be public: the planner reads it. ${NAME} is replaced", example("pilot.csv")),
+			"The public CSV file of pilot, with a header. ${NAME} is replaced", example("pilot.csv")),
 		key("column", text(), func(a *Assume) *string { return &a.Column },
 			"The column of the pilot table", example("api99")),
 	)

@@ -73,7 +73,7 @@ func collected() kind[Collected] {
 	eachSlice := key("each_slice", flag(), func(c *Collected) *bool { return &c.EachSlice },
 		"With dataset.slice: each slice was drawn by itself, independently of the others. One draw for several slices buys no privacy slice by slice", otherwise("false"))
 	allocation := key("allocation", words(refusedAllocations, Proportional, Equal, FixedBefore), func(c *Collected) *Allocation { return &c.Allocation },
-		"How the rates, or the numbers to take, were chosen: proportional to the public sizes, equal, or fixed-before, from other facts that were public before. What follows the data, such as neyman or quota, buys no privacy and is refused", required(), example("proportional"), out("it is asserted, and changes no release"))
+		"How rates or numbers were chosen: proportional to the public sizes, equal, or fixed-before, from other public facts. What follows the data, such as neyman or quota, is refused", required(), example("proportional"), out("it is asserted, and changes no release"))
 	return oneOf("method", func(c *Collected) *Method { return &c.Method }, "How the table was drawn from its population", refusedCollections,
 		variant[Collected]{string(SRSWOR), "A simple random sample without replacement", []field[Collected]{
 			key("population", count(), func(c *Collected) *int64 { return &c.Population },

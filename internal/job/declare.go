@@ -18,15 +18,15 @@ func keysOfJob() []field[Job] {
 		key("version", version(), func(j *Job) *int { return &j.Version },
 			"The version of the job language, 1", required(), example("1")),
 		key("job", name(), func(j *Job) *string { return &j.Name },
-			"The name of the job. Two jobs that differ in nothing else are different jobs", required(), example("schools-2000")),
+			"Two jobs that differ in nothing else are different jobs", required(), example("schools-2000")),
 		variablesKey(),
 		key("dataset", dataset(), func(j *Job) *Dataset { return &j.Dataset },
-			"What is publicly known about the table. Nothing here may be taken from the data", required()),
+			"What is publicly known about the table. Nothing here may come from the data", required()),
 		key("budget", budget(), func(j *Job) *Budget { return &j.Budget },
 			"The account that the releases are charged to", required()),
 		key("samples", named(sample(), "NAME", checkSampleName, func(s *Sample, n string) { s.Name = n }),
 			func(j *Job) *[]Sample { return &j.Samples },
-			"The draws that releases are made from, by name. Everything that is released from one sample shares one draw"),
+			"Draws, by name. All releases from one sample share one draw"),
 		key("series", named(series(), "NAME", checkName, func(s *Series, n string) { s.Name = n }),
 			func(j *Job) *[]Series { return &j.Series },
 			"Figures that are published again and again, by name: the noise of a period helps that of the others (docs/how-to/every-month.md)"),
@@ -34,19 +34,19 @@ func keysOfJob() []field[Job] {
 			"What is to be published", required()).with(func(j *Job) any { return j.releaseFacts() }),
 		key("plugins", named(plugin(), "NAME", checkName, func(p *Plugin, n string) { p.Name = n }),
 			func(j *Job) *[]Plugin { return &j.Plugins },
-			"Mechanisms that do not come with dprelease, by the name that releases use"),
+			"Mechanisms of others, by the name that releases use"),
 		fileKey("catalog", func(j *Job) *string { return &j.Catalog },
-			"The catalog of approved plugins: a file that dprelease plugin add writes and an administrator owns. A release then names one as mechanism: name@version. ${NAME} is replaced", example("/etc/dprelease/catalog.json"), out("the digests of the plugins count")),
+			"The catalog of approved plugins, which dprelease plugin add writes. A release then names one as mechanism: name@version. ${NAME} is replaced", example("/etc/dprelease/catalog.json"), out("the digests of the plugins count")),
 		key("sandbox", choice(Sandboxes...), func(j *Job) *string { return &j.Sandbox },
-			"How mechanisms are confined: best as far as this machine allows, without plugins of third parties whose files and network it cannot close; required in full or not at all; off not at all, and terminal, report and last line name the plugins that ran so", otherwise("best"), out("it confines the mechanisms, and changes no release")),
+			"How mechanisms are confined: best as far as this machine allows, without plugins of others whose files and network it cannot close; required in full or not at all; off not at all, which terminal, report and last line say", otherwise("best"), out("it confines the mechanisms, and changes no release")),
 		key("engine", engine(), func(j *Job) *Engine { return &j.Engine },
-			"An Apache Beam pipeline that scans the table; it needs the program dprelease-beam. Without this key dprelease scans it itself, on this machine. It changes neither releases nor cost, and the job stays the same", out("where rows are added up changes nothing that is released")),
+			"An Apache Beam pipeline that scans the table, by the program dprelease-beam. It changes neither releases nor cost, and the job stays the same", out("where rows are added up changes nothing that is released")),
 		key("output", output(), func(j *Job) *Output { return &j.Output },
 			"Where the releases go", required(), out("it says where the releases go")),
 		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
-			"Words for the report, such as a title. They change no release, and a job with other words is the same job", out("words of the report")),
+			"Words for the report, such as a title. They change no release", out("words of the report")),
 		key("lineage", headline(), func(j *Job) *string { return &j.Lineage },
-			"The name of the table in OpenLineage events (dprelease run --lineage), where its path would say too much. It changes no release", example("trips"), out("a name in events")),
+			"The name of the table in OpenLineage events, where its path would say too much", example("trips"), out("a name in events")),
 	}
 }
 
@@ -72,14 +72,14 @@ func version() kind[int] {
 func budget() kind[Budget] {
 	return object(
 		key("ledger", ledgerAddress(), func(b *Budget) *Secret { return &b.Ledger },
-			"The address of the ledger that keeps the account. ${NAME} is replaced. It must exist: dprelease ledger init makes it. Without this key it is dprelease.db beside the job, which the first run makes",
+			"The address of the ledger that keeps the account. It must exist: dprelease ledger init makes it. Without this key it is dprelease.db beside the job, which the first run makes. ${NAME} is replaced",
 			example("sqlite:ledger.db"), out("it says where the account is kept")),
 		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },
-			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required(), out("the account compares it, and no release depends on it")),
+			"The most that all releases from this data set may ever spend; with dataset.slice, from each slice", required(), out("the account compares it, and no release depends on it")),
 		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
-			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them", out("the account compares it, and no release depends on it")),
+			"With dataset.slice: the most that all slices together may ever spend", out("the account compares it, and no release depends on it")),
 		key("spend", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Spend },
-			"What all releases of this job spend together. Releases without a guarantee share it so that their relative errors follow their weights (docs/sampling.md)",
+			"What all releases of this job spend together; those without a guarantee share it (docs/sampling.md)",
 			example(`{epsilon: "1", delta: "1e-6"}`)),
 	)
 }
@@ -95,27 +95,27 @@ func release() kind[Release] {
 		key("series", text(), func(r *Release) *string { return &r.Series },
 			"The series that the release is in. Its guarantee is then for all periods together", example("visits-by-district")),
 		key("where", expression(), func(r *Release) *Expression { return &r.Where },
-			"A condition (docs/expressions.md): only rows for which it is true are counted. Draw and number of units stay those of the whole table", example(`"age >= 18"`)),
+			"A condition (docs/expressions.md): only rows for which it is true are counted", example(`"age >= 18"`)),
 		key("having", expression(), func(r *Release) *Expression { return &r.Having },
 			"A condition on the folded values of a unit, where dataset.fold makes one row of each unit", example(`"fare > 100"`)),
 		key("by", distinct(list(text(), 1)), func(r *Release) *[]string { return &r.By },
-			"Columns with a public domain. Every combination of their values is released, empty ones too. One column may have only a type: keys says how its values are selected", example("[region, sex]")),
+			"Columns with a public domain: every combination of their values is released. One column may have only a type, with keys", example("[region, sex]")),
 		key("other", text(), func(r *Release) *string { return &r.Other },
-			"The name of a further group for the rows in no other group. Without it these rows are left out", example("other")),
+			"The name of a further group for the rows in no other group, which are else left out", example("other")),
 		key("keys", optional(keysOf()), func(r *Release) **Keys { return &r.Keys },
-			"How the values of a group column without a domain are found: by a private selection. docs/keys.md says which values appear"),
+			"The private selection of the values of a group column without a domain (docs/keys.md)"),
 		key("suppress", optional(suppress()), func(r *Release) **Suppress { return &r.Suppress },
-			"Blanks the groups whose noisy number of units is small. It looks only at what is released, so it costs nothing"),
+			"Blanks the groups whose noisy number of units is small. It costs nothing"),
 		key("interval", amount(span{lo: "90", hi: "99.9"}), func(r *Release) **big.Rat { return &r.Interval },
-			"The level, in per cent, of a confidence interval for each value in the population: noise and draw together, paid by the same guarantee. The result gets the columns interval_low and interval_high", example("95")),
+			"The level, in per cent, of a confidence interval for each value in the population (docs/intervals.md)", example("95")),
 		key("weights", choice(NoWeights), func(r *Release) *string { return &r.Weights },
 			"none: each row counts once in this release, whatever dataset.weights says", out("they count with dataset.weights, for each release that has them")),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
-			"The mechanism: a built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
+			"A built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
-			"The parameters of the mechanism. Its JSON Schema lists them", otherwise("{}"), example("{column: api00}")),
+			"The parameters of the mechanism (docs/mechanisms)", otherwise("{}"), example("{column: api00}")),
 		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
-			"What the release may cost on the population. Only with budget.spend may it be left out", example(`{epsilon: "0.5"}`)).with(func(r *Release) any {
+			"What the release may cost on the population. May be left out only with budget.spend", example(`{epsilon: "0.5"}`)).with(func(r *Release) any {
 			if r.Shares {
 				return nil // a share is an answer
 			}
@@ -123,7 +123,7 @@ func release() kind[Release] {
 			return declared.fact(&r.Guarantee)
 		}),
 		key("weight", amount(span{lo: "0", loOpen: true, hi: "1000000"}), func(r *Release) **big.Rat { return &r.Weight },
-			"With budget.spend, for a release without a guarantee: how exact it is compared with the others. The relative error of weight 2 is half of that of weight 1", otherwise("1"), example("2")).with(func(r *Release) any {
+			"With budget.spend, for a release without a guarantee: with weight 2 its relative error is half as large", otherwise("1"), example("2")).with(func(r *Release) any {
 			if !r.Shares {
 				return nil
 			}
@@ -140,13 +140,13 @@ func plugin() kind[Plugin] {
 		key("sha256", sha256Hex(), func(p *Plugin) *string { return &p.SHA256 },
 			"The SHA-256 of the executable: 64 hexadecimal digits. Nothing else is started", required()),
 		key("allow_self_noising", flag(), func(p *Plugin) *bool { return &p.AllowSelfNoising },
-			"Allow a plugin that draws its own noise, which the host cannot check. The report marks its releases", otherwise("false")),
+			"Allow a plugin that draws its own noise, which the host cannot check; the report marks it", otherwise("false")),
 		key("timeout", duration(), func(p *Plugin) *time.Duration { return &p.Timeout },
 			"How long one release may take", otherwise("10m"), example("30s"), out("it changes no release")),
 		key("reads", list(folder(), 1), func(p *Plugin) *[]string { return &p.Reads },
-			"Files and folders that its processes may read beside the system's programs and libraries. None may hold the table, the ledger or the output. ${NAME} is replaced", example("[models]"), out("it changes what a process may see, and sha256 says which program it is")),
+			"Files and folders that its processes may read besides the system's. None may hold the table, the ledger or the output. ${NAME} is replaced", example("[models]"), out("it changes what a process may see, and sha256 says which program it is")),
 		key("memory", size(), func(p *Plugin) *int64 { return &p.Memory },
-			"The most memory that each of its processes may hold; half of the machine's without this key", example("2GiB"), out("it changes no release")),
+			"The most memory for each of its processes; half of the machine's without this key", example("2GiB"), out("it changes no release")),
 	)
 }
 
@@ -154,18 +154,18 @@ func output() kind[Output] {
 	return object(
 		fileKey("dir",
 			func(o *Output) *string { return &o.Dir },
-			"The folder of the releases, made by the run, or an address such as s3://bucket/folder. ${NAME} is replaced", required(), example("out")),
+			"The folder of the releases, made by the run, or an address. ${NAME} is replaced", required(), example("out")),
 		key("formats", distinct(list(choice("parquet", "arrow", "csv", "json"), 1)), func(o *Output) *[]string { return &o.Formats },
 			"The formats that every release is written in", otherwise("[csv, json]"), example("[parquet, csv, json]")),
 		key("publish_at", pattern("time of day such as 06:00", `^([01][0-9]|2[0-3]):[0-5][0-9]$`), func(o *Output) *string { return &o.PublishAt },
-			"A time of day on the machine's clock. A run shows nothing before it, so nobody learns how long the run took", example(`"06:00"`)),
+			"A run shows nothing before this time of day, so nobody learns how long it took", example(`"06:00"`)),
 	)
 }
 
 func publication() kind[Publication] {
 	return object(
 		key("title", headline(), func(p *Publication) *string { return &p.Title },
-			"The title of the report. Without it the report is called like the job", example("School performance in California")),
+			"The title of the report, else the name of the job", example("School performance in California")),
 		key("publisher", headline(), func(p *Publication) *string { return &p.Publisher },
 			"Who publishes it", example("Department of Education")),
 		key("period", headline(), func(p *Publication) *string { return &p.Period },
@@ -175,17 +175,17 @@ func publication() kind[Publication] {
 		key("language", choice("en", "de"), func(p *Publication) *string { return &p.Language },
 			"The language of the report’s page", otherwise("en")),
 		key("published", pattern("day such as 2026-10-31", `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`), func(p *Publication) *string { return &p.Published },
-			"The day of the first publication, for the registry of deployments (dprelease publish registry)", example(`"2026-10-31"`)),
+			"The day of the first publication, for the registry of deployments", example(`"2026-10-31"`)),
 		key("intended_use", prose(), func(p *Publication) *string { return &p.IntendedUse },
-			"What the figures are for. Only a person knows; the registry of deployments demands it", example("Compare schools by size and type")),
+			"What the figures are for; the registry demands it", example("Compare schools by size and type")),
 		key("region", headline(), func(p *Publication) *string { return &p.Region },
-			"The region that the figures describe, or whose laws apply; the registry demands it", example("California, USA")),
+			"The region that the figures describe, or whose laws apply; for the registry", example("California, USA")),
 		key("sector", choice("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"), func(p *Publication) *string { return &p.Sector },
 			"The domain that the figures describe, for the registry"),
 		key("sources", list(headline(), 1), func(p *Publication) *[]string { return &p.Sources },
 			"Addresses or titles of texts about the publication, for the registry", example("[https://example.org/method]")),
 		key("justification", prose(), func(p *Publication) *string { return &p.Justification },
-			"Why the budget, the unit and the design are what they are, for the registry", example("The board chose the budget on 3 May 2026")),
+			"Why budget, unit and design are what they are, for the registry", example("The board chose the budget on 3 May 2026")),
 	)
 }
 

@@ -23,34 +23,34 @@ func datasetKeys() []field[Dataset] {
 	return []field[Dataset]{
 		key("id", pattern("1 to 200 of the characters A-Z a-z 0-9 . _ -, the first a letter or digit", `^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`),
 			func(d *Dataset) *string { return &d.ID },
-			"The name of the budget account. The same data must always have the same id", required(), example("ca-schools-2000")),
+			"The name of the budget account. The same data must have the same id", required(), example("ca-schools-2000")),
 		key("source", source(), func(d *Dataset) *Source { return &d.Source },
 			"Where the table is. A job says this key, or tables"),
 		key("relation", relation(), func(d *Dataset) *privacy.Relation { return &d.Relation },
-			"replace-one if the number of units is public, add-remove if it is secret. There is no default", required(), example("replace-one")),
+			"replace-one if the number of units is public, add-remove if it is secret", required(), example("replace-one")),
 		key("size", count(), func(d *Dataset) *int64 { return &d.Size },
-			"The public number of units. Required under replace-one, where it is compared with the table; not allowed under add-remove", example("6194")),
+			"The public number of units. Required under replace-one, where the run compares it with the table", example("6194")),
 		key("at_least", count(), func(d *Dataset) *int64 { return &d.AtLeast },
 			"A public lower bound on the number of units, under add-remove. A sample of fixed size needs it", example("5000")),
 		key("unit", unit(), func(d *Dataset) *Unit { return &d.Key },
-			"The unit of privacy. A mapping names the column in which the units stand, and the report then promises “any one household” and not “any one row”", otherwise(UnitRow), example("{column: household_id, name: household, rows: 1}")),
+			"The unit of privacy. A mapping names the column in which the units stand", otherwise(UnitRow), example("{column: household_id, name: household, rows: 1}")),
 		key("unit_name", unitWords(), func(d *Dataset) *UnitWords { return &d.Called },
-			"What the job calls a row. Nothing checks it, so the report still promises “any one row” and says so. Use unit to have it checked", example("school"), out("words of the report")),
+			"What the job calls a row. Nothing checks it, so the report still promises “any one row”", example("school"), out("words of the report")),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(d *Dataset) *[]Column { return &d.Columns },
-			"The columns that mechanisms and expressions may use, by name: numbers with bounds, categories with a domain, and others with a type").with(func(d *Dataset) any {
+			"The columns that mechanisms and expressions may use: numbers with bounds, categories with a domain, others with a type").with(func(d *Dataset) any {
 			return factsByName(column(), d.columnsOf(func(c *Column) bool { return c.Lookup == nil && c.Derived == nil && c.Joined == nil }))
 		}),
 		key("lookups", named(lookup(), "NAME", checkName, func(l *Lookup, n string) { l.Name = n }),
 			func(d *Dataset) *[]Lookup { return &d.Lookups },
-			"Public tables that add columns to the rows, by a name of your choice").with((*Dataset).lookupFacts),
+			"Public tables that add columns to the rows, by name").with((*Dataset).lookupFacts),
 		key("derive", named(derived(), "NAME", checkText, func(c *Column, n string) { c.Name, c.Derived = n, derivedOf(c) }),
 			func(d *Dataset) *[]Column { return &d.derive },
 			"Columns that are computed from others, by name").with(func(d *Dataset) any {
 			return factsByName(derived(), d.columnsOf(func(c *Column) bool { return c.Derived != nil }))
 		}),
 		key("slice", optional(slice()), func(d *Dataset) **Slice { return &d.Slice },
-			"Says that the table of the job is one part of a larger one, such as a month. Each slice has an account of its own"),
+			"The job reads one part of the table, such as a month. Each slice has an account of its own"),
 		key("fold", byName(foldBy(), "COLUMN", checkText), func(d *Dataset) *[]Named[FoldBy] { return &d.Fold },
 			"How the rows of a unit become one row, by column. The bounds and the domain of a column are then those of the folded value", example("{fare: sum, age: max, borough: mode}")),
 		key("cap", optional(capped()), func(d *Dataset) **Cap { return &d.Cap },
@@ -58,11 +58,11 @@ func datasetKeys() []field[Dataset] {
 		key("population", name(), func(d *Dataset) *string { return &d.Population },
 			"With tables: the one in which every unit has a row. Under replace-one dataset.size counts its units. Rows of other units are left out of all tables", example("persons")),
 		key("frame", optional(frame()), func(d *Dataset) **Frame { return &d.Frame },
-			"The public list of units that multistage and stratified samples draw from. With dataset.collected by multistage, it is that of the population", out("a frame that differs from the table is refused; that of a population counts by its content")),
+			"The public list of units that multistage and stratified samples draw from; of a table collected by stages, that of the population", out("a frame that differs from the table is refused; that of a population counts by its content")),
 		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
-			"Somebody else drew the table from a larger population, as in a survey, and the privacy that this bought is counted. It must be secret who was drawn"),
+			"Somebody else drew the table from a larger population, as in a survey, and that counts. It must be secret who was drawn"),
 		key("weights", optional(weights()), func(d *Dataset) **Weights { return &d.Weights },
-			"The weights of a survey: how many units of the population each row stands for. They are private. docs/weights.md says which mechanisms use them", example("{column: design_weight, at_most: 40}"), out("they count for each release that has them")),
+			"The weights of a survey: how many units of the population each row stands for. They are private (docs/weights.md)", example("{column: design_weight, at_most: 40}"), out("they count for each release that has them")),
 	}
 }
 
@@ -70,17 +70,17 @@ func datasetKeys() []field[Dataset] {
 func unit() kind[Unit] {
 	return wordOr(UnitRow, Unit{}, "column, name and rows", object(
 		key("column", text(), func(u *Unit) *string { return &u.Column },
-			"The column of the table that names the unit of a row. It needs no entry under columns", required(), example("household_id")),
+			"The column that names the unit of a row. It needs no entry under columns", required(), example("household_id")),
 		key("name", unitWords(), func(u *Unit) *UnitWords { return &u.UnitWords },
-			"What one unit is, in a word that people use, or in a list with its plural: [child, children]", required(), example("household"), out("words of the report")),
+			"What one unit is called, or a list with its plural: [child, children]", required(), example("household"), out("words of the report")),
 		key("rows", oneRow(), func(u *Unit) *int64 { return &u.Rows },
-			"A unit has one row: the run fails with DATA_UNIT where it has two, or a row has no unit. For several rows say dataset.fold or dataset.cap", example("1")),
+			"A unit has one row: the run fails with DATA_UNIT where it has two", example("1")),
 		key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
 			"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own", otherwise(string(NoUnitRefuse))),
 		key("members", optional(members()), func(u *Unit) **Members { return &u.Members },
-			"A smaller unit inside, of which each row is one: a person in a household. The plan and the report then also say what one of them costs", example("{name: person, table: persons}"), out("no release depends on it")),
+			"A smaller unit inside, of which each row is one: a person in a household. Plan and report say what one costs", example("{name: person, table: persons}"), out("no release depends on it")),
 		key("groups", byName(count(), "NAME", checkText), func(u *Unit) *[]Named[int64] { return &u.Groups },
-			"How many units belong together at most, by what they are called together: the persons of a household. The plan and the report then also say what so many cost", example("{household: 8}"), out("no release depends on it")),
+			"How many units belong together at most: the persons of a household. Plan and report say what so many cost", example("{household: 8}"), out("no release depends on it")),
 	))
 }
 
@@ -89,7 +89,7 @@ func members() kind[Members] {
 		key("name", unitName(), func(m *Members) *string { return &m.Name }, "What one of them is called", required(), example("person")),
 		key("table", name(), func(m *Members) *string { return &m.Table }, "With tables: the one of which each row is a member", example("persons")),
 		key("column", text(), func(m *Members) *string { return &m.Column },
-			"With tables: its column that names the member, each in one row. Tables that have this and no column of the unit are joined by it: unit: {member: …} in them", example("person")),
+			"With tables: its column that names the member, each in one row. Tables without a column of the unit are joined by it: unit: {member: …} in them", example("person")),
 	)
 }
 
@@ -146,15 +146,15 @@ func column() kind[Column] {
 		key("missing", handling(Refuse, Drop), func(c *Column) *Handling { return &c.Missing },
 			"What happens to null and NaN. refuse promises that there are none", otherwise(string(Refuse)), example("drop")),
 		key("outside", handling(Refuse, Drop), func(c *Column) *Handling { return &c.Outside },
-			"What becomes of a value of a category that is not in its domain", otherwise(string(Refuse)), example("{impute: other}")),
+			"What becomes of a category that is not in the domain", otherwise(string(Refuse)), example("{impute: other}")),
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
-			"The values are public, and a neighbouring table has the same. Groups are charged apart, except in samples of fixed size and collected tables, where a unit of another group may take the place", otherwise("false")),
+			"The values are public, and a neighbouring table has the same. Groups are charged apart, except in samples of fixed size and collected tables", otherwise("false")),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
-			"Replaces lower and upper where nobody knows how large a number is (lower: 0 may stay: no value is negative): a release of its own, made before the others, finds a bound in private. docs/mechanisms/bounds.md says more"),
+			"Replaces lower and upper (lower: 0 may stay): a release of its own finds a bound in private (docs/mechanisms/bounds.md)"),
 		key("measure", optional(measuredBounds()), func(c *Column) **Measure { return &c.Measure },
-			"Pays for two releases that say which shares of the values lie at lower and at upper, or beyond them. Each costs half", example(`{epsilon: "0.05"}`)),
+			"Pays for two releases: which shares of the values lie at lower and at upper, or beyond them. Each costs half", example(`{epsilon: "0.05"}`)),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
-			"Public assumptions about the values, for the planner and the sampling error in the report; they must not be taken from the data. They change how budget.spend is divided, and which of two estimators a mean, sum or share of a Poisson or multistage sample takes; nothing else of a release", out("it changes forecasts, and shares of budget.spend, which are an answer")),
+			"Public assumptions about the values, for the planner and the sampling error in the report. They change how budget.spend is divided, and which of two estimators a mean, sum or share of a Poisson or multistage sample takes", out("it changes forecasts, and shares of budget.spend, which are an answer")),
 	)
 }
 
@@ -162,7 +162,7 @@ func frame() kind[Frame] {
 	return object(
 		fileKey("path",
 			func(f *Frame) *string { return &f.Path },
-			"A CSV file with a header and one line for each ultimate unit, relative to the job file. ${NAME} is replaced", required(), example("frame.csv")),
+			"A CSV file with a header and one line for each ultimate unit. ${NAME} is replaced", required(), example("frame.csv")),
 		key("records", text(), func(f *Frame) *string { return &f.Records },
 			"The column of the frame with the public number of records in the unit", required(), example("schools")),
 	)

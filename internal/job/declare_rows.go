@@ -13,13 +13,13 @@ func lookup() kind[Lookup] {
 	return object(
 		fileKey("path",
 			func(l *Lookup) *string { return &l.Path },
-			"A CSV file with a header, relative to the job file. Everybody may know it: it must not be made from the data. ${NAME} is replaced", required(), example("zones.csv"), out("the content of the file counts")),
+			"A public CSV file with a header, relative to the job file, not made from the data. ${NAME} is replaced", required(), example("zones.csv"), out("the content of the file counts")),
 		key("key", text(), func(l *Lookup) *string { return &l.Key },
-			"The column of the CSV file that is looked up. Each value stands in one line", required(), example("zone")),
+			"The column of the CSV file that is looked up, each value in one line", required(), example("zone")),
 		key("match", text(), func(l *Lookup) *string { return &l.Match },
-			"The column of the data that holds the key, where it has another name", example("pickup_zone")),
+			"The column of the data that holds the key, if it has another name", example("pickup_zone")),
 		key("public", flag(), func(l *Lookup) *bool { return &l.Public },
-			"Everybody may know who is in the file, and all that it says of them. Needed where it is looked up by the column of the unit", otherwise("false"), out("it promises, and asks for nothing else")),
+			"Everybody may know who is in the file, and all that it says of them. Needed for a key that is the column of the unit", otherwise("false"), out("it promises, and asks for nothing else")),
 		key("columns", named(lookupColumn(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(l *Lookup) *[]Column { return &l.Columns },
 			"The columns of the CSV file that the rows get: numbers with bounds, categories with a domain", required()),
@@ -30,7 +30,7 @@ func lookupColumn() kind[Column] {
 	bound := amount(span{})
 	return object(
 		key("heading", text(), func(c *Column) *string { return &c.Heading },
-			"The heading of the column in the CSV file, where it has another name there", example("Borough name")),
+			"The heading of the column in the file, if it has another name", example("Borough name")),
 		key("lower", bound, func(c *Column) **big.Rat { return &c.Lower },
 			"The lower bound of a number", example("0")),
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
@@ -54,18 +54,18 @@ func derived() kind[Column] {
 	bound := amount(span{})
 	return object(
 		key("as", expression(), func(c *Column) *Expression { return &derivedOf(c).As },
-			"An expression over the other columns. docs/expressions.md says what can be written", example(`"miles / hours"`)),
+			"An expression over the other columns (docs/expressions.md)", example(`"miles / hours"`)),
 		key("bins", text(), func(c *Column) *string { return &derivedOf(c).Bins.Column },
 			"A column of numbers, dates or timestamps that is cut at the edges", example("age")),
 		key("edges", list(edge(), 1), func(c *Column) *[]Edge { return &derivedOf(c).Edges },
-			"The edges of the bins, ascending: numbers, or dates such as 2026-01-31. A bin holds its lower edge, and the last of two edges that are said also its upper one. A value outside is missing, or in a bin of its own behind -inf as the first edge or inf as the last one", example("[0, 18, 35, 65, inf]")),
+			"Ascending numbers, or dates such as 2026-01-31. A bin holds its lower edge, the last one its upper edge too. A value outside is missing, or in a bin of its own beyond -inf or inf", example("[0, 18, 35, 65, inf]")),
 		key("lower", bound, func(c *Column) **big.Rat { return &c.Lower },
 			"The public lower bound of a number. Smaller values are raised to it", example("0")),
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
 			"The public upper bound of a number. Larger values are lowered to it", example("100")),
 		bindsBounds(),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
-			"Replaces lower and upper where nobody knows how large a number is (lower: 0 may stay: no value is negative), as in dataset.columns"),
+			"Replaces lower and upper"),
 		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
 			"The public list of the values of a text. Other values are missing", example("[low, high]")),
 		key("missing", handling(Drop), func(c *Column) *Handling { return &c.Missing },
@@ -99,9 +99,9 @@ func slice() kind[Slice] {
 		key("column", text(), func(s *Slice) *string { return &s.Column },
 			"The public column that says to which slice a row belongs", required(), example("month")),
 		key("is", value(), func(s *Slice) *string { return &s.Is },
-			"The value of that column in the rows of this job. The ledger knows the slice by this value, however it is written; the column is read in one way (dataset.columns.NAME.type) by all jobs of the account", required(), example(`"2026-10"`)),
+			"The value of that column in the rows of this job, by which the ledger knows the slice, however it is written. All jobs of the account give the column one type", required(), example(`"2026-10"`)),
 		key("future", flag(), func(s *Slice) *bool { return &s.Future },
-			"The slice may be a day, month or quarter that has not begun, such as a month of bookings. Otherwise a run refuses it before it spends: it would be a slip", otherwise("false"), out("it lets a run begin, and asks for nothing else")),
+			"The slice may be a day, month or quarter that has not begun, such as a month of bookings", otherwise("false"), out("it lets a run begin, and asks for nothing else")),
 	)
 }
 
@@ -114,9 +114,9 @@ func capped() kind[Cap] {
 		key("groups", count(), func(c *Cap) *int64 { return &c.Groups },
 			"The largest number of groups of a release in which a unit counts", otherwise("1"), example("3")),
 		key("rows", capRows(), func(c *Cap) *CapRows { return &c.CapRows },
-			"The largest number of rows of a unit that count in each group, or in all if a release has no groups; or that the run chooses it in private, for the releases that use it", required(), example("4")),
+			"The largest number of rows of a unit that count in each group, or in all if a release has no groups; or a private choice of it", required(), example("4")),
 		key("measure", optional(measuredCap()), func(c *Cap) **Measure { return &c.Measure },
-			"Pays for a release that says how much the cap leaves out: noisy numbers of units by their number of rows, the number of rows, and the share that does not count, with intervals", example(`{epsilon: "0.05", at_most: 50}`)),
+			"Pays for a release that says how much the cap leaves out (docs/mechanisms/unit_rows.md)", example(`{epsilon: "0.05", at_most: 50}`)),
 		binds(func(c *Cap) *Binds { return &c.Binds }, "the cap"),
 	)
 }

@@ -34,7 +34,7 @@ func sample() kind[Sample] {
 func drawn() []variant[Sample] {
 	rate := amount(span{lo: "0", hi: "1", loOpen: true})
 	keep := key("keep", flag(), func(s *Sample) *bool { return &s.Keep },
-		"Keep the draw in the ledger, encrypted, for later jobs, each of which pays what it adds to the cost of the draw. The run prints its id", otherwise("false"))
+		"Keep the draw in the ledger, encrypted, for later jobs. The run prints its id", otherwise("false"))
 	return []variant[Sample]{
 		{string(Poisson), "Every unit is kept with the same probability, each on its own coin", []field[Sample]{
 			key("rate", rate, func(s *Sample) **big.Rat { return &s.Rate },
@@ -53,11 +53,11 @@ func drawn() []variant[Sample] {
 			key("strata", text(), func(s *Sample) *string { return &s.Strata },
 				"The column that tells the strata apart", required(), example("stype")),
 			key("rates", byName(rate, "STRATUM", checkText), func(s *Sample) *[]Named[*big.Rat] { return &s.Rates },
-				"The sampling rate of each stratum: a Poisson sample in each", example("{E: 0.1, H: 0.5, M: 0.5}")),
+				"The rate of each stratum: a Poisson sample in each", example("{E: 0.1, H: 0.5, M: 0.5}")),
 			key("take", byName(take(), "STRATUM", checkText), func(s *Sample) *[]Named[Take] { return &s.Takes },
 				"The number of rows from each stratum, or all: a sample without replacement in each", example("{E: 200, H: all, M: 100}")),
 			key("rates_by_size", optional(bySize(rate)), func(s *Sample) **BySize { return &s.BySize },
-				"strata names a unit of dataset.frame, such as a firm, and a row is drawn with a rate proportional to the public size of its unit (the column that frame.records names), on its own coin. The largest rate counts for privacy", example(`{expected: 300, most: "0.5"}`)),
+				"strata names a unit of dataset.frame, such as a firm, and a row is drawn at a rate proportional to the public size of its unit (frame.records). The largest rate counts for privacy", example(`{expected: 300, most: "0.5"}`)),
 			keep}},
 		{string(Rotation), "One wave of a panel that rotates: each unit is in some of the waves, drawn at random for it alone. The first wave pays for all, and the ledger keeps who is in which, encrypted, until ledger close", []field[Sample]{
 			key("waves", wave(), func(s *Sample) *int64 { return &s.Waves },
@@ -65,13 +65,13 @@ func drawn() []variant[Sample] {
 			key("in", wave(), func(s *Sample) *int64 { return &s.In },
 				"In how many waves a unit is: all sets of so many are equally likely", example("1")),
 			key("patterns", list(wavesOfUnit(), 1), func(s *Sample) *[][]int64 { return &s.Patterns },
-				"In the place of in: the sets of waves in which a unit may be, all equally likely. One that is listed twice is twice as likely", example("[[1, 2, 3], [4, 5, 6]]")),
+				"Instead of in: the sets of waves in which a unit may be, equally likely; one that is listed twice is twice as likely", example("[[1, 2, 3], [4, 5, 6]]")),
 			key("wave", wave(), func(s *Sample) *int64 { return &s.Wave },
 				"Which wave this is. The first is 1", required(), example(`"$(wave)"`)),
 		}},
 		{string(Kept), "The draw of an earlier job that kept it", []field[Sample]{
 			key("id", sampleID(), func(s *Sample) *string { return &s.ID },
-				"The id of the draw, from the report of the job that kept it. The job must use the same ledger, data set, relation and unit, and the table must not have changed", required(),
+				"The id of the draw. Ledger, data set, relation, unit and table must be the same", required(),
 				example(`"5f1c0de2a7b94c3e8d6f0a1b2c3d4e5f"`))}},
 	}
 }
@@ -98,7 +98,7 @@ func bySize(rate kind[*big.Rat]) kind[BySize] {
 		key("expected", amount(span{lo: "0", loOpen: true}), func(s *BySize) **big.Rat { return &s.Expected },
 			"The sum of the rates of all units of the frame, as long as none reaches most", required(), example("300")),
 		key("most", rate, func(s *BySize) **big.Rat { return &s.Most },
-			"The largest rate. A unit that would have a larger rate gets this one", required(), example(`"0.5"`)),
+			"The largest rate; a unit that would have a larger one gets this", required(), example(`"0.5"`)),
 	)
 }
 
@@ -109,7 +109,7 @@ func stage() kind[Stage] {
 		key("take", take(), func(s *Stage) *Take { return &s.Take },
 			"How many are drawn below each unit of the stage above, or all", required(), example("20")),
 		key("short", choice(ShortRefuse, ShortAll), func(s *Stage) *Short { return &s.Short },
-			"What to do below a unit that holds fewer than that: refuse the job, or take all of them", otherwise("refuse"), example("all")),
+			"Below a unit that holds fewer: refuse the job, or take all", otherwise("refuse"), example("all")),
 	)
 }
 

@@ -17,29 +17,29 @@ func source() kind[Source] {
 	return object(
 		fileKey("path",
 			func(s *Source) *string { return &s.Path },
-			"A file, a folder or a glob, relative to the job file: Parquet and Arrow by their first bytes, CSV by a name that ends in .csv or .csv.gz, or where the job says delimiter or missing. Or an address such as s3://bucket/folder. ${NAME} is replaced. A job says this key, postgres or iceberg", example("schools.parquet"), out("the content says what was read")),
+			"A file, a folder or a glob, relative to the job file, or an address such as s3://bucket/folder (docs/tables.md). ${NAME} is replaced. A job says this key, postgres or iceberg", example("schools.parquet"), out("the content says what was read")),
 		fileKey("iceberg",
 			func(s *Source) *string { return &s.Path },
 			"The folder of an Apache Iceberg table, or one of its metadata files, relative to the job file, or an address such as s3://bucket/warehouse/city/trips. ${NAME} is replaced", example("warehouse/city/trips"), out("the content says what was read")),
 		key("snapshot", snapshotID(), func(s *Source) *int64 { return &s.Snapshot },
-			"With iceberg: the id of the snapshot that is read. It is part of what the job asks for: the same job reads the same rows, whatever becomes of the table", example("3051729675574597004")),
+			"With iceberg: the id of the snapshot that is read, part of what the job asks for", example("3051729675574597004")),
 		key("postgres", database(), func(s *Source) *Secret { return &s.Postgres },
-			"The address of a PostgreSQL database that holds the table. It names no password: PGPASSWORD or the file ~/.pgpass does. ${NAME} is replaced", example("postgres://reader@db.example.org/registry?sslmode=verify-full"), out("the content says what was read")),
+			"The address of a PostgreSQL database, without a password (PGPASSWORD or ~/.pgpass). ${NAME} is replaced", example("postgres://reader@db.example.org/registry?sslmode=verify-full"), out("the content says what was read")),
 		key("table", pattern("name or schema.name, of letters, digits, $ and _", `^[\p{L}_][\p{L}0-9_$]{0,62}(\.[\p{L}_][\p{L}0-9_$]{0,62})?$`), func(s *Source) *string { return &s.Table },
 			"With postgres: the table that is read, all rows of it. Capital letters count", example("public.trips"), out("the content says what was read")),
 		key("query", statement(), func(s *Source) *string { return &s.Query },
-			"With postgres: a query whose rows are the table. It may choose rows and columns of one table. The number of rows is then secret: the relation is add-remove", example(`"select fare, borough from trips where paid"`)),
+			"With postgres: a query that chooses rows and columns of one table. The relation is then add-remove", example(`"select fare, borough from trips where paid"`)),
 		key("delimiter", delimiter(), func(s *Source) *rune { return &s.Delimiter },
-			"The character between two fields of a CSV file; a comma without this key. The first line of the file must hold the names of the columns", example(`";"`), out("the content says what was read")),
+			"The character between two fields of a CSV file, whose first line holds the names of the columns; a comma without this key", example(`";"`), out("the content says what was read")),
 		key("missing", distinct(list(value(), 1)), func(s *Source) *[]string { return &s.Missing },
-			"The texts of a CSV file that mean a missing value; the empty text without this key. In a column of numbers a text that is not a number is also missing", example(`["", NA]`)).with(func(s *Source) any {
+			"The texts of a CSV file that mean a missing value; the empty text without this key", example(`["", NA]`)).with(func(s *Source) any {
 			if texts := s.MissingTexts(); texts != nil {
 				return texts // the content does not tell how a text is taken
 			}
 			return nil
 		}),
 		key("encoding", choice("latin1", "iso-8859-2", "iso-8859-15", "windows-1250", "windows-1252"), func(s *Source) *string { return &s.Encoding },
-			"How the text of a CSV file is encoded, where it is neither UTF-8 nor UTF-16 with a mark. latin1 is read as windows-1252, which holds it", example("latin1"), out("the content says what was read")),
+			"How a CSV file is encoded, where it is neither UTF-8 nor UTF-16 with a mark. latin1 is read as windows-1252", example("latin1"), out("the content says what was read")),
 		key("decimal", choice(","), func(s *Source) *string { return &s.Decimal },
 			"The decimal sign of a CSV file; a point without this key", example(`","`)),
 		key("thousands", choice(".", ",", "'", " "), func(s *Source) *string { return &s.Thousands },

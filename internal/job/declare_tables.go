@@ -25,13 +25,13 @@ func dataTable() kind[DataTable] {
 		key("source", source(), func(t *DataTable) *Source { return &t.Source }, same("source"), required()),
 		key("unit", object(
 			key("column", text(), func(u *Unit) *string { return &u.Column },
-				"The column of this table that names the unit of a row, where it has another name than dataset.unit.column", example("patient")),
+				"The column of this table that names the unit of a row, if it is not dataset.unit.column", example("patient")),
 			key("member", text(), func(u *Unit) *string { return &u.Member },
-				"The column of this table that names a member of the unit, where it has none of the unit: the unit of a row is that of the member, by dataset.unit.members", example("person")),
+				"The column of this table that names a member of the unit, where it has none of the unit", example("person")),
 			key("rows", oneRow(), func(u *Unit) *int64 { return &u.Rows },
-				"A unit has at most one row in this table: the run fails with DATA_UNIT where it has two. Other tables may then take columns from it", example("1")),
+				"A unit has at most one row in this table, or the run fails with DATA_UNIT. Other tables may then take columns from it", example("1")),
 			key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
-				"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own, without a partner in any table", otherwise(string(NoUnitRefuse))),
+				"As dataset.unit.missing; own makes a unit without a partner in any table", otherwise(string(NoUnitRefuse))),
 		), func(t *DataTable) *Unit { return &t.Key }, "The unit of the rows of this table").with(func(t *DataTable) any {
 			is := canon{"column": t.Key.Column, "missing": t.Key.Missing, "one_row": t.OneRow}
 			if m := t.Key.Members; m != nil { // of a member
@@ -46,7 +46,7 @@ func dataTable() kind[DataTable] {
 		key("lookups", named(lookup(), "NAME", checkName, func(l *Lookup, n string) { l.Name = n }),
 			func(t *DataTable) *[]Lookup { return &t.Lookups }, same("lookups")).with(func(t *DataTable) any { return t.lookupFacts() }),
 		key("join", byName(taken(), "TABLE", checkName), func(t *DataTable) *[]Named[[]string] { return &t.Join },
-			"Columns that the rows take from another table, by its name: those of the row that the same unit has there. They are missing where it has none", example("{persons: [age_band, region]}")),
+			"Columns that the rows take from another table, by its name: those of the row that the same unit has there", example("{persons: [age_band, region]}")),
 		key("derive", named(derived(), "NAME", checkText, func(c *Column, n string) { c.Name, c.Derived = n, derivedOf(c) }),
 			func(t *DataTable) *[]Column { return &t.derive },
 			"Columns that are computed from others, by name. as may also fold the rows that the same unit has in another table: count(visits where year == 2025), sum(visits.cost)").with(func(t *DataTable) any {

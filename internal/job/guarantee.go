@@ -24,14 +24,14 @@ var shownDelta = big.NewRat(1, 1_000_000)
 func guarantee() kind[Guarantee] {
 	epsilon := func(opts ...option) field[Guarantee] {
 		return key("epsilon", amount(span{lo: "0", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Epsilon },
-			"ε, an exact decimal number, in quotes or not", append(opts, example(`"0.5"`))...)
+			"ε", append(opts, example(`"0.5"`))...)
 	}
 	rho := func(opts ...option) field[Guarantee] {
 		return key("rho", amount(span{lo: "0", hi: "1000000", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Rho },
-			"ρ of zero-concentrated differential privacy, instead of epsilon. A sample does not make it smaller. In a release, delta beside it says at which δ the report translates it", append(opts, example(`"0.1"`))...)
+			"ρ of zero-concentrated differential privacy, instead of epsilon. In a release, delta beside it says at which δ the report translates it", append(opts, example(`"0.1"`))...)
 	}
 	delta := key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *Guarantee) **big.Rat { return &g.Delta },
-		"δ, an exact decimal number", otherwise("0"), example(`"1e-7"`))
+		"δ", otherwise("0"), example(`"1e-7"`))
 	form := object(epsilon(), delta, rho())
 	form.schema["oneOf"] = []schema{{"required": []string{"epsilon"}}, {"required": []string{"rho"}}}
 	point, concentrated := object(epsilon(required()), delta), []field[Guarantee]{rho(required()), delta}

@@ -32,20 +32,20 @@ type Suppress struct {
 func keysOf() kind[Keys] {
 	return object(
 		key("guarantee", guarantee(), func(k *Keys) *Guarantee { return &k.Guarantee },
-			"What the selection may cost on the population, beside the release itself. It needs a delta", example(`{epsilon: "0.2", delta: "1e-7"}`)),
+			"What the selection may cost on the population, beside the release. It needs a delta", example(`{epsilon: "0.2", delta: "1e-7"}`)),
 		key("at_most", count(), func(k *Keys) *int64 { return &k.AtMost },
-			"The largest number of values to release. If more are selected, a random choice or those with the largest noisy counts stay", otherwise("10000"), example("100000")),
+			"The largest number of values to release. Of more, a random choice or those with the largest noisy counts stay", otherwise("10000"), example("100000")),
 		key("top", count(), func(k *Keys) *int64 { return &k.Top },
-			"Instead of at_most: so many values are released, by their noisy numbers of units, the largest first", example("10")),
+			"Instead of at_most: the values with the largest noisy numbers of units, in order", example("10")),
 		key("from", text(), func(k *Keys) *string { return &k.From },
-			"The name of another release from the same sample, with the same by and where. Its values are used, and nothing is spent", example("towns")),
+			"Another release from the same sample, with the same by and where, whose values are used for nothing", example("towns")),
 	)
 }
 
 func suppress() kind[Suppress] {
 	return object(
 		key("below", amount(span{lo: "0", loOpen: true}), func(s *Suppress) **big.Rat { return &s.Below },
-			"Groups whose noisy number of units (the column count, or estimate of a count) is smaller stay in the result, marked, without values", required(), example("10")),
+			"Groups whose noisy number of units (the column count, or estimate of a count) is smaller are marked, without values", required(), example("10")),
 	)
 }
 

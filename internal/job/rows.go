@@ -54,7 +54,7 @@ func binds[T any](at func(*T) *Binds, what string) field[T] {
 // bindsBounds is binds for the bounds of a column.
 func bindsBounds() field[Column] {
 	return key("binds", choice(BindsNever, BindsUpper, BindsDefinition), func(c *Column) *Binds { return &c.Binds },
-		"never promises that no value lies beyond the bounds, upper that none lies below lower; definition says that they are part of what is published (docs/limits.md)", example("upper"))
+		"never promises that no value lies beyond the bounds, upper that none lies below lower; definition makes them part of what is published (docs/limits.md)", example("upper"))
 }
 
 // CapRows are the rows of a unit that count in a group.

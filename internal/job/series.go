@@ -107,17 +107,17 @@ const mostPeriods = 240
 func series() kind[Series] {
 	return object(
 		key("periods", periods(), func(s *Series) *Periods { return &s.Periods },
-			"The periods, all of them: they are paid for before the first one is measured. Each is a value of the column of dataset.slice", required(), example("{from: 2026-01, to: 2028-12, each: month}")),
+			"All periods, paid for before the first one is measured. Each is a value of the column of dataset.slice", required(), example("{from: 2026-01, to: 2028-12, each: month}")),
 		key("publish", distinct(list(seriesRow(), 1)), func(s *Series) *[]SeriesRow { return &s.Publish },
-			"The rows that are published. The noise is chosen for them before the first period; later changes are free, and are arithmetic on what was measured", required(), example("[month, quarter, year, running, {rolling: 12}, {change: 12}]")),
+			"The rows that are published. The noise is chosen for them before the first period; later changes are free", required(), example("[month, quarter, year, running, {rolling: 12}, {change: 12}]")),
 		key("weights", byName(amount(span{lo: "0", hi: "1000000", loOpen: true}), "KIND", checkText), func(s *Series) *[]Named[*big.Rat] { return &s.Weights },
-			"How exact a kind of row is compared with the others, by its name in the release. A kind that is not named has weight 1", example("{running: 4, rolling-12: 2}")),
+			"How exact a kind of row is compared with the others, by its name in the release; 1 if not named", example("{running: 4, rolling-12: 2}")),
 		key("goal", choice(RMS, Worst), func(s *Series) *SeriesGoal { return &s.Goal },
 			"Which error is made small: the root mean square over all rows, or the worst row", otherwise(string(RMS))),
 		key("periods_of_unit", optional(periodsOfUnit()), func(s *Series) **PeriodsOfUnit { return &s.Unit },
-			"What the guarantee covers: a unit in up to so many periods. If dataset.unit names a column, each unit counts in its first ones alone; else nothing checks it. It is a fact of the survey's design, and no way to save. Without it: one period of a unit"),
+			"What the guarantee covers: a unit in up to so many periods, a fact of the survey's design. If dataset.unit names a column, each unit counts in its first ones alone; else nothing checks it. Without it: one period of a unit"),
 		key("revised", choice(RevisedRefuse, RevisedAccept), func(s *Series) *Revised { return &s.Revised },
-			"What happens if a slice changed since it was measured: refuse ends the run; accept counts late rows in part, from then on, and may cost more", otherwise(string(RevisedRefuse))),
+			"If a slice changed since it was measured, refuse ends the run; accept counts late rows in part, from then on, and may cost more", otherwise(string(RevisedRefuse))),
 	)
 }
 
@@ -137,7 +137,7 @@ func periodsOfUnit() kind[PeriodsOfUnit] {
 		key("at_most", count(), func(u *PeriodsOfUnit) *int64 { return &u.AtMost },
 			"In how many periods a unit counts", required(), example("3")),
 		key("apart", count(), func(u *PeriodsOfUnit) *int64 { return &u.Apart },
-			"How many periods at least lie from one period in which a unit counts to the next one", otherwise("1"), example("12")),
+			"How many periods at least lie between two in which a unit counts", otherwise("1"), example("12")),
 		binds(func(u *PeriodsOfUnit) *Binds { return &u.Binds }, "the limit"),
 	)
 }

@@ -195,22 +195,24 @@ func apartSchemas() (all []schema) {
 	return all
 }
 
-// TogetherPage is the page of what does not go together, in Markdown: a line a pair.
+// TogetherPage is the page of what does not go together, in Markdown: a line for each row of the table.
 func TogetherPage() string {
-	var b strings.Builder
-	b.WriteString("# What does not go together\n\n`dprelease check` refuses a job that has both of a line, " +
-		"and the JSON Schema refuses it where it can tell. Written by `go generate ./internal/job`.\n\n" +
-		"| What | With | Why | Instead |\n|---|---|---|---|\n")
-	for _, row := range notTogether {
-		for _, what := range row.what {
-			for _, with := range row.with {
-				name := with.name
-				if row.without {
-					name = "without " + name
-				}
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", what.name, name, row.why, row.instead)
-			}
+	names := func(all []*capability) string {
+		var texts []string
+		for _, c := range all {
+			texts = append(texts, c.name)
 		}
+		return "**" + strings.Join(texts, "**; **") + "**"
+	}
+	var b strings.Builder
+	b.WriteString("# What does not go together\n\n`dprelease check` refuses a job that has one thing of each side, " +
+		"and the JSON Schema refuses it where it can tell. After the arrow stands what to do instead. Written by `go generate ./internal/job`.\n\n")
+	for _, row := range notTogether {
+		goes := "with"
+		if row.without {
+			goes = "without"
+		}
+		fmt.Fprintf(&b, "- %s %s %s: %s → %s\n", names(row.what), goes, names(row.with), row.why, row.instead)
 	}
 	return b.String()
 }

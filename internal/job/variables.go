@@ -36,11 +36,11 @@ type Variable struct {
 func variableKind() kind[Variable] {
 	return object(
 		key("type", choice(TextVariable, NumberVariable, DateVariable), func(v *Variable) *VariableType { return &v.Type },
-			"What the variable holds: a text, a decimal number, or a day such as 2026-10-31", required()),
+			"A text, a decimal number, or a day such as 2026-10-31", required()),
 		key("pattern", regularExpression(), func(v *Variable) *string { return &v.Pattern },
-			"A regular expression that a text must match as a whole, such as north|south", example(`"[0-9]{4}-[0-9]{2}"`)),
+			"A regular expression that a text must match as a whole", example(`"[0-9]{4}-[0-9]{2}"`)),
 		key("default", value(), func(v *Variable) *string { return &v.Default },
-			"The value where the command sets none. Without it the command must set one", example(`"2026-10"`)),
+			"The value where the command sets none; without it the command must", example(`"2026-10"`)),
 	)
 }
 
@@ -72,7 +72,7 @@ const maxVariableName = 60
 func variablesKey() field[Job] {
 	f := key("variables", named(variableKind(), "NAME", checkVariableName, func(v *Variable, n string) { v.Name = n }),
 		func(j *Job) *[]Variable { return &j.Variables },
-		"Values that a command may set with --set NAME=VALUE, by name. $(NAME) stands for the value, in any value but dataset.id, dataset.relation, dataset.unit and budget",
+		"Values that a command may set with --set NAME=VALUE, by name",
 		example(`{month: {type: text, pattern: "[0-9]{4}-[0-9]{2}"}}`), out("their values stand in the keys that use them"))
 	read := f.read
 	f.read = func(c *cursor, p lang.Place, j *Job) {

@@ -60,18 +60,18 @@ func (w *Weights) Of(d *Dataset) Column {
 func weights() kind[Weights] {
 	return object(
 		key("column", text(), func(w *Weights) *string { return &w.Column },
-			"The column of numbers with the weight of each row. It is declared under dataset.columns or dataset.derive, and its rule for missing values holds: with drop a row without a weight does not count", required(), example("design_weight")),
+			"The column of numbers with the weight of each row, declared under dataset.columns or dataset.derive, whose rule for missing values holds", required(), example("design_weight")),
 		key("at_most", amount(span{lo: "1", hi: "1000000000"}), func(w *Weights) **big.Rat { return &w.AtMost },
-			"The public bound of the weights. Larger ones are lowered to it, and those below 1 are raised to 1. It must not be taken from the data", required(), example("40")),
+			"The public bound of the weights. Larger ones are lowered to it, and those below 1 raised to 1", required(), example("40")),
 		key("shrink", optional(object(
 			key("to", publicValue(), func(s *Shrink) **big.Rat { return &s.To },
-				"The value toward which weights are moved: a public number, or one that an earlier release published. Never the mean of the weights", required(), example("25")),
+				"A public number, or one that an earlier release published. Never the mean of the weights", required(), example("25")),
 			key("keep", amount(span{lo: "0", hi: "1"}), func(s *Shrink) **big.Rat { return &s.Keep },
-				"The part of its distance from that value that a weight keeps: 1 changes nothing, 0 makes all weights equal", required(), example("0.5")),
+				"The part of its distance from that value that a weight keeps: with 0 all weights are equal", required(), example("0.5")),
 		)), func(w *Weights) **Shrink { return &w.Shrink },
-			"Moves each weight w to to + keep·(w − to), so that less noise is needed. The estimates are biased by it; docs/weights.md says how far"),
+			"Moves each weight w to to + keep·(w − to): less noise, and a bias (docs/weights.md)"),
 		key("first_stage", choice(FirstUnit), func(w *Weights) *string { return &w.FirstStage },
-			"Says that the survey drew the units of the table themselves at its first stage, one by one or in strata, and not villages or schools that hold several of them. interval needs it"),
+			"The survey drew the units of the table themselves at its first stage, and not villages or schools that hold several. interval needs it"),
 	)
 }
 
