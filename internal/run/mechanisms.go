@@ -20,12 +20,12 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Mechanisms are the plugin processes of one job. A process is used again: a
-// release takes one from the pool and puts it back. A process that failed is not
-// put back.
+// Mechanisms are the plugin processes of one job. A process is used again: a release
+// takes one and gives it back. One that failed answers every later call with an error.
 type Mechanisms struct {
 	job    *job.Job
 	from   Programs
+	crew   *crew // serves the built-in mechanisms
 	begun  sync.WaitGroup
 	cancel context.CancelFunc                    // ends the starts that nobody waits for any more
 	known  map[string]func() (*mechanism, error) // starts a mechanism once
@@ -43,6 +43,7 @@ type mechanism struct {
 	texts    *catalog.Texts // nil: whatever it says
 	approval *job.Approval  // nil: the job names the file itself
 	witness  *host.Plugin   // of a plugin: a second process, which is asked everything again
+	crew     *crew          // of a built-in mechanism, else nil
 
 	mu   sync.Mutex
 	idle []Process
@@ -64,6 +65,10 @@ const startsAtOnce = 4
 // waits for it, and hears then what went wrong.
 func NewMechanisms(ctx context.Context, j *job.Job, from Programs) *Mechanisms {
 	m := &Mechanisms{job: j, from: from, known: map[string]func() (*mechanism, error){}}
+	m.crew = &crew{
+		command: host.Command{Name: "built-in", Path: from.Self, Args: []string{ServeArgument}, Confine: sandbox.Confinement{Mode: sandbox.Mode(j.Sandbox)}},
+		limits:  host.Limits{SoleParent: from.SoleParent},
+	}
 	ctx, m.cancel = context.WithCancel(ctx)
 	places := make(chan struct{}, startsAtOnce)
 	for _, r := range j.Releases {
@@ -107,18 +112,18 @@ func (m *Mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 	}
 	started := make(chan error, 1)
 	go func() { started <- guard.Do(func() error { return k.call(ctx) }) }()
-	p, err := host.Start(ctx, k.command, k.limits)
-	if err = errors.Join(err, <-started); err == nil {
-		err = k.meet(ctx, p)
+	p, done, err := k.take(ctx, false)
+	other := <-started
+	if err == nil {
+		if err = other; err == nil {
+			err = k.meet(ctx, p.(*host.Plugin))
+		}
+		done()
 	}
 	if err != nil {
 		k.dismiss()
-		if p != nil {
-			p.Close()
-		}
 		return nil, err
 	}
-	k.put(p)
 	return k, nil
 }
 
@@ -160,11 +165,16 @@ func (k *mechanism) differs(why string) error {
 	return blamed(&host.Error{Code: host.CodeNondeterministic, Plugin: k.command.Name, Detail: why})
 }
 
-// dismiss ends the witness.
+// dismiss ends the processes of a plugin.
 func (k *mechanism) dismiss() {
-	if k.witness != nil {
-		k.witness.Close()
+	var all guard.Group
+	for _, p := range k.idle {
+		all.Run(p.Close)
 	}
+	if k.witness != nil {
+		all.Run(k.witness.Close)
+	}
+	all.Wait()
 }
 
 func (m *Mechanisms) command(name string) (*mechanism, error) {
@@ -185,11 +195,7 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 	if !slices.ContainsFunc(m.from.Builtins, func(d sdk.Description) bool { return d.Name == name }) {
 		return nil, fmt.Errorf("no mechanism of the name %q", name)
 	}
-	return &mechanism{
-		command: host.Command{Name: name, Path: m.from.Self, Args: []string{ServeArgument}, Mechanism: name, Confine: confine},
-		limits:  host.Limits{SoleParent: m.from.SoleParent},
-		builtin: true,
-	}, nil
+	return &mechanism{command: host.Command{Name: name}, builtin: true, crew: m.crew}, nil
 }
 
 // Close ends all processes.
@@ -199,25 +205,30 @@ func (m *Mechanisms) Close() {
 	var all guard.Group
 	for _, start := range m.known {
 		if k, err := start(); err == nil {
-			for _, p := range k.idle {
-				all.Run(p.Close)
-			}
 			all.Run(k.dismiss)
 		}
 	}
+	m.crew.close()
 	all.Wait()
 }
 
-func (k *mechanism) take(ctx context.Context) (Process, error) {
+// take returns a process of the mechanism, and what gives it back. A plugin serves one release at a time.
+func (k *mechanism) take(ctx context.Context, alone bool) (Process, func(), error) {
 	k.mu.Lock()
-	if n := len(k.idle); n > 0 {
-		p := k.idle[n-1]
-		k.idle = k.idle[:n-1]
+	n := len(k.idle) - 1
+	if n < 0 && k.crew != nil {
 		k.mu.Unlock()
-		return p, nil
+		return k.crew.take(ctx, k.command.Name, alone)
 	}
+	if n < 0 {
+		k.mu.Unlock()
+		p, err := host.Start(ctx, k.command, k.limits)
+		return p, func() { k.put(p) }, err
+	}
+	p := k.idle[n]
+	k.idle = k.idle[:n]
 	k.mu.Unlock()
-	return host.Start(ctx, k.command, k.limits)
+	return p, func() { k.put(p) }, nil
 }
 
 func (k *mechanism) put(p Process) {
@@ -234,12 +245,12 @@ func (k *mechanism) Origin() (builtin bool, sha256 string) { return k.builtin, k
 
 // Plan asks the mechanism for its plan of a release.
 func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
-	p, err := k.take(ctx)
+	p, done, err := k.take(ctx, false)
 	if err != nil {
 		return sdk.Plan{}, blamed(err)
 	}
 	made, err := p.Plan(ctx, req)
-	k.put(p) // a plugin that failed answers every later call with an error
+	done()
 	if k.witness != nil && (err == nil || errors.Is(err, &host.Error{Code: host.CodeRefused})) {
 		again, other := k.witness.Plan(ctx, req)
 		if !reflect.DeepEqual(made, again) || fmt.Sprint(err) != fmt.Sprint(other) {

@@ -362,17 +362,17 @@ func (r *Runner) finished(rel *plan.PlannedRelease) {
 // once runs a mechanism once.
 func (r *Runner) once(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	if r.part != nil {
-		return sdk.Result{}, r.part.add(ctx, rel, feed)
+		return sdk.Result{}, r.part.add(ctx, rel, r.alone(rel), feed)
 	}
 	mech, err := r.set.known[rel.Job.Mechanism]()
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	p, err := mech.take(ctx)
+	p, done, err := mech.take(ctx, r.alone(rel))
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	defer mech.put(p)
+	defer done()
 	var result sdk.Result
 	var happened privacy.Event
 	switch reader, ok := p.(*host.Plugin); {

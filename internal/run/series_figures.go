@@ -86,11 +86,11 @@ func figures(ctx context.Context, rel *plan.PlannedRelease, set *Mechanisms, mea
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	process, err := mech.take(ctx)
+	process, done, err := mech.take(ctx, false)
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	defer mech.put(process)
+	defer done()
 	f := &figurer{rel: rel, from: process.(*host.Plugin), halves: map[string]float64{}}
 	for k := range noisy[0] {
 		f.lengths = append(f.lengths, len(noisy[0][k]))

@@ -198,12 +198,13 @@ func (w *Worker) tally(ctx context.Context, order []byte, work func(e *errand) (
 	return b.Bytes(), err
 }
 
-// summer has a mechanism add up rows without noise, and returns a vector for each of its noise calls.
-type summer func(ctx context.Context, rel *plan.PlannedRelease, feed func(context.Context, host.RowWriter) error) ([][]int64, error)
+// summer has a mechanism add up rows without noise, and returns a vector for each of its noise calls. A release that is
+// alone shares its process with no other.
+type summer func(ctx context.Context, rel *plan.PlannedRelease, alone bool, feed func(context.Context, host.RowWriter) error) ([][]int64, error)
 
 // inProcess adds up with the mechanisms of this program, in this process.
 func inProcess(builtins map[string]sdk.Mechanism) summer {
-	return func(ctx context.Context, rel *plan.PlannedRelease, feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
+	return func(ctx context.Context, rel *plan.PlannedRelease, _ bool, feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
 		return host.Vectors(ctx, builtins[rel.Job.Mechanism], rel.Request(), feed)
 	}
 }
@@ -216,8 +217,8 @@ type part struct {
 }
 
 // add runs the mechanism of a release on the rows of this machine, and keeps what its noise calls add up.
-func (p *part) add(ctx context.Context, rel *plan.PlannedRelease, feed func(context.Context, host.RowWriter) error) error {
-	vectors, err := p.sum(ctx, rel, feed)
+func (p *part) add(ctx context.Context, rel *plan.PlannedRelease, alone bool, feed func(context.Context, host.RowWriter) error) error {
+	vectors, err := p.sum(ctx, rel, alone, feed)
 	if err != nil {
 		return err
 	}

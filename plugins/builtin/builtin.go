@@ -1,8 +1,10 @@
 package builtin
 
 import (
+	"context"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/count"
@@ -28,8 +30,7 @@ var all = []struct {
 	sdk.Mechanism
 	// words are other words for it: those of SQL, of other libraries and of everyday speech.
 	words string
-	// parallel says that it computes for longer than the host decodes its rows, so it may use all
-	// cores.
+	// parallel says that it is [onAllCores].
 	parallel bool
 }{
 	{bounds.Mechanism{}, "bound clip clipping max maximum approx_bounds range", false},
@@ -74,7 +75,7 @@ func Served() []sdk.Mechanism {
 	var out []sdk.Mechanism
 	for _, m := range all {
 		if m.parallel {
-			out = append(out, m.Mechanism)
+			out = append(out, onAllCores{m.Mechanism})
 		} else {
 			out = append(out, onOneCore{m.Mechanism})
 		}
@@ -86,7 +87,37 @@ func Served() []sdk.Mechanism {
 // them from the host, which decodes rows meanwhile.
 type onOneCore struct{ sdk.Mechanism }
 
-func (m onOneCore) Plan(r sdk.PlanRequest) (sdk.Plan, error) {
-	runtime.GOMAXPROCS(1)
-	return m.Mechanism.Plan(r)
+// Release computes on one core, unless a mechanism beside it wants all.
+func (m onOneCore) Release(ctx context.Context, r sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+	cores.use(0)
+	return m.Mechanism.Release(ctx, r, rows, h)
+}
+
+// onAllCores is a mechanism that computes for longer than the host decodes its rows.
+type onAllCores struct{ sdk.Mechanism }
+
+// Release computes on all cores.
+func (m onAllCores) Release(ctx context.Context, r sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+	cores.use(1)
+	defer cores.use(-1)
+	return m.Mechanism.Release(ctx, r, rows, h)
+}
+
+// cores counts the releases that use all cores.
+var cores = counter{all: runtime.GOMAXPROCS(0)}
+
+type counter struct {
+	sync.Mutex
+	all, n int
+}
+
+// use notes so many more, and gives the process the cores that it wants.
+func (c *counter) use(more int) {
+	c.Lock()
+	defer c.Unlock()
+	want := 1
+	if c.n += more; c.n > 0 {
+		want = c.all
+	}
+	runtime.GOMAXPROCS(want) // nothing where it is so already
 }

@@ -31,12 +31,19 @@ func (p *Plugin) describe(ctx context.Context) (sdk.Description, error) {
 	}
 	var out sdk.Description
 	err := p.invoke(ctx, 2*p.limits.Plan, func(ctx context.Context) error {
-		m, err := askTwice(p, func() (*wire.DescribeResponse, error) {
-			return p.joint.mechanism.Describe(ctx, &wire.DescribeRequest{})
-		})
-		if err == nil {
-			out, err = p.pick(m)
+		p.ask.Lock()
+		defer p.ask.Unlock()
+		if p.said == nil {
+			m, err := askTwice(p, func() (*wire.DescribeResponse, error) {
+				return p.joint.mechanism.Describe(ctx, &wire.DescribeRequest{})
+			})
+			if err != nil {
+				return err
+			}
+			p.said = m
 		}
+		var err error
+		out, err = p.pick(p.said)
 		return err
 	})
 	if err != nil {

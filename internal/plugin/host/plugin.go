@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -25,8 +26,18 @@ import (
 // failed otherwise than by a refusal, the process has been killed and every later
 // call is CodeClosed.
 type Plugin struct {
+	*running
 	cmd    Command
 	limits Limits
+
+	call    sync.Mutex
+	desc    *sdk.Description
+	socket  bool // the plugin supports LANE_SOCKET
+	columns bool // the plugin supports LANE_COLUMNS
+}
+
+// running is the process of a plugin. That of the running binary may serve several at a time.
+type running struct {
 	exe    *sandbox.Executable
 	dir    *sandbox.Dir
 	q      *quarantine
@@ -34,19 +45,32 @@ type Plugin struct {
 	runner *pluginRunner
 	joint  *joint
 
-	call    sync.Mutex
-	desc    *sdk.Description
-	socket  bool // the plugin supports LANE_SOCKET
-	columns bool // the plugin supports LANE_COLUMNS
+	ask  sync.Mutex
+	said *wire.DescribeResponse // what it serves, nil before it was asked
 
+	endedBy  atomic.Pointer[Plugin] // the first one that failed, or nil
 	stopOnce sync.Once
 	stopped  chan struct{}
+}
+
+// Beside returns a mechanism of the same process, which must be one of the running binary: calls of the two are made at
+// the same time. Where one fails, the process has been killed, and the other's calls are CodeCanceled, or CodeClosed.
+// Close ends both.
+//
+// # Contract
+//
+// Two releases that are made at the same time are those of two processes: the code is this program's own, and keeps
+// nothing of a release, nor do two share anything that depends on rows. Proof: beside.proof.md.
+func (p *Plugin) Beside(mechanism string) *Plugin {
+	cmd := p.cmd
+	cmd.Name, cmd.Mechanism = mechanism, mechanism
+	return &Plugin{running: p.running, cmd: cmd, limits: p.limits}
 }
 
 // Start starts a plugin and shakes hands with it. Close must be called on what it
 // returns; after an error nothing is left.
 func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
-	p := &Plugin{cmd: cmd, limits: limits.filled(), stopped: make(chan struct{})}
+	p := &Plugin{cmd: cmd, limits: limits.filled(), running: &running{stopped: make(chan struct{})}}
 	if cmd.SHA256 != "" {
 		if why := unusable(cmd.Path); why != "" {
 			return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: why}
@@ -221,10 +245,16 @@ func (p *Plugin) Close() {
 
 // abandon kills the plugin without asking it to end.
 func (p *Plugin) abandon() {
+	p.kill()
+	p.Close()
+}
+
+// kill kills the process, and notes whose failure it was.
+func (p *Plugin) kill() {
+	p.endedBy.CompareAndSwap(nil, p)
 	if pr := p.runner.process(); pr != nil {
 		pr.Kill(p.limits.Grace)
 	}
-	p.Close()
 }
 
 func (p *Plugin) fault(code string) *Error { return &Error{Code: code, Plugin: p.cmd.Name} }
@@ -258,7 +288,7 @@ func (p *Plugin) classify(outer, inner context.Context, err error) error {
 	switch {
 	case errors.As(err, &own):
 		return own.err
-	case errors.Is(outer.Err(), context.Canceled):
+	case errors.Is(outer.Err(), context.Canceled), p.besides():
 		return p.fault(CodeCanceled)
 	case inner.Err() == context.DeadlineExceeded:
 		return p.fault(CodeTimeout)
@@ -283,6 +313,12 @@ func (p *Plugin) classify(outer, inner context.Context, err error) error {
 	default:
 		return p.fault(CodeFailed)
 	}
+}
+
+// besides reports whether another one's failure has ended the process.
+func (p *Plugin) besides() bool {
+	by := p.endedBy.Load()
+	return by != nil && by != p
 }
 
 // callerError carries an error of the caller's own callback through unchanged.

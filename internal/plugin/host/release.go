@@ -331,7 +331,7 @@ func (r *release) serveNoise(ctx context.Context) (id uint32, stop func(), err e
 	select {
 	case a = <-ch:
 	case <-ctx.Done():
-		_ = r.p.runner.process().Kill(r.p.limits.Grace) // ends the wait
+		r.p.kill() // ends the wait
 		if a = <-ch; a.err == nil {
 			a.l.Close()
 		}
