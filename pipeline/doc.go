@@ -25,7 +25,7 @@
 //
 // # Mechanisms
 //
-// Each mechanism runs in a child process, which gets the columns that it asked for and
+// Mechanisms run in child processes, which get the columns that they asked for and
 // nothing else. A job may name its own plugins, by path and digest: they need nothing
 // here. For the built-in ones, Options.Self is a program that serves them: an installed
 // dprelease, or your own. If it is your own (os.Executable), look for [ServeArgument]

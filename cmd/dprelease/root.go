@@ -87,7 +87,7 @@ func (e *environment) root() *cobra.Command {
 		Short: "Differentially private releases from Parquet, Arrow and CSV tables",
 		Long: `dprelease reads a job: a table, what is publicly known about it, samples to draw,
 and releases to make from them. It prices the job without touching the data,
-draws the samples, runs each mechanism in a process of its own, adds the noise
+draws the samples, runs mechanisms in confined processes, adds the noise
 itself, and writes the releases with a report of what they cost in privacy.`,
 		Example: `  dprelease init t.csv -o job.yaml  a first job, from the names of a table's columns
   dprelease design t.csv            a job on a page in the browser, with its price and error

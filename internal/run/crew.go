@@ -10,7 +10,7 @@ import (
 )
 
 // crew are the processes that serve the built-in mechanisms of a job. Each process serves all of them, and many releases
-// at a time (internal/plugin/host/beside.proof.md).
+// at a time (../plugin/host/beside.proof.md).
 type crew struct {
 	command host.Command
 	limits  host.Limits

@@ -20,7 +20,8 @@ type Mechanism interface {
 	// Plan returns the reads, the costs and the shape of a release. It sees no data.
 	Plan(req PlanRequest) (Plan, error)
 	// Release reads the rows once, computes the query, and has the host add the
-	// noise, in the order of the plan's event.
+	// noise, in the order of the plan's event. A mechanism that a program brings along
+	// makes several releases at a time, so nothing of one may be kept for another.
 	Release(ctx context.Context, req ReleaseRequest, rows Rows, host Host) (Result, error)
 }
 

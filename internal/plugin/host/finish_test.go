@@ -281,7 +281,7 @@ func TestRepeatsOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Plugin{limits: Limits{}.filled()}
+	p := &Plugin{limits: Limits{}.filled(), running: &running{}}
 	refused := make(chan error, 1)
 	go func() {
 		_, err := p.checkPlan(m, sdk.PlanRequest{}, sdk.Description{Linear: true})

@@ -32,18 +32,20 @@ func (p *Plugin) describe(ctx context.Context) (sdk.Description, error) {
 	var out sdk.Description
 	err := p.invoke(ctx, 2*p.limits.Plan, func(ctx context.Context) error {
 		p.ask.Lock()
-		defer p.ask.Unlock()
-		if p.said == nil {
-			m, err := askTwice(p, func() (*wire.DescribeResponse, error) {
+		m, err := p.said, error(nil)
+		p.ask.Unlock()
+		if m == nil {
+			m, err = askTwice(p, func() (*wire.DescribeResponse, error) {
 				return p.joint.mechanism.Describe(ctx, &wire.DescribeRequest{})
 			})
-			if err != nil {
-				return err
-			}
-			p.said = m
 		}
-		var err error
-		out, err = p.pick(p.said)
+		if err != nil {
+			return err
+		}
+		p.ask.Lock()
+		p.said = m
+		p.ask.Unlock()
+		out, err = p.pick(m)
 		return err
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,8 +46,9 @@ type running struct {
 	runner *pluginRunner
 	joint  *joint
 
-	ask  sync.Mutex
-	said *wire.DescribeResponse // what it serves, nil before it was asked
+	ask    sync.Mutex
+	said   *wire.DescribeResponse // what it serves, nil before it was asked
+	served []string               // the names of those that are beside one another, in order
 
 	endedBy  atomic.Pointer[Plugin] // the first one that failed, or nil
 	stopOnce sync.Once
@@ -54,14 +56,20 @@ type running struct {
 }
 
 // Beside returns a mechanism of the same process, which must be one of the running binary: calls of the two are made at
-// the same time. Where one fails, the process has been killed, and the other's calls are CodeCanceled, or CodeClosed.
-// Close ends both.
+// the same time. Where one fails, the process has been killed, and the other's calls are CodeCanceled, or CodeClosed; an
+// error of its caller's own ends its call alone.
+// Close ends both. Where the process crashes, the error names all that it served: nobody knows whose fault it was.
 //
 // # Contract
 //
 // Two releases that are made at the same time are those of two processes: the code is this program's own, and keeps
 // nothing of a release, nor do two share anything that depends on rows. Proof: beside.proof.md.
 func (p *Plugin) Beside(mechanism string) *Plugin {
+	p.ask.Lock()
+	defer p.ask.Unlock()
+	if i, found := slices.BinarySearch(p.served, mechanism); !found {
+		p.served = slices.Insert(p.served, i, mechanism)
+	}
 	cmd := p.cmd
 	cmd.Name, cmd.Mechanism = mechanism, mechanism
 	return &Plugin{running: p.running, cmd: cmd, limits: p.limits}
@@ -257,7 +265,14 @@ func (p *Plugin) kill() {
 	}
 }
 
-func (p *Plugin) fault(code string) *Error { return &Error{Code: code, Plugin: p.cmd.Name} }
+func (p *Plugin) fault(code string) *Error {
+	name := p.cmd.Name
+	if p.ask.Lock(); code == CodeCrash && len(p.served) > 0 {
+		name = strings.Join(p.served, ", ")
+	}
+	p.ask.Unlock()
+	return &Error{Code: code, Plugin: name}
+}
 
 // invoke runs one call with a deadline and turns whatever comes back into a code.
 func (p *Plugin) invoke(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
@@ -274,7 +289,10 @@ func (p *Plugin) invoke(ctx context.Context, limit time.Duration, f func(context
 	}
 	err = p.classify(ctx, inner, err)
 	var e *Error
-	if !errors.As(err, &e) || e.Code != CodeRefused {
+	switch fault := errors.As(err, &e); {
+	case fault && e.Code == CodeRefused:
+	case !fault && p.shared(): // the caller's own failure, of this call alone
+	default:
 		p.abandon()
 	}
 	return err
@@ -313,6 +331,13 @@ func (p *Plugin) classify(outer, inner context.Context, err error) error {
 	default:
 		return p.fault(CodeFailed)
 	}
+}
+
+// shared reports whether the process may serve others.
+func (p *Plugin) shared() bool {
+	p.ask.Lock()
+	defer p.ask.Unlock()
+	return len(p.served) > 0
 }
 
 // besides reports whether another one's failure has ended the process.
