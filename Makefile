@@ -21,7 +21,7 @@ core: ## the program alone, as bin/dprelease
 	@mkdir -p bin
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
 
-design: core ## the companion that serves the page to design a job, as bin/dprelease-design
+design: core ## the companion for those who write jobs and mechanisms, as bin/dprelease-design
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/dprelease-design ./cmd/dprelease-design
 
 stores: core ## the companion for object storage and Iceberg, as bin/dprelease-stores
@@ -156,7 +156,7 @@ dist-twice: ## two builds of what a release publishes, compared byte by byte
 	cmp dist/SHA256SUMS dist-again/SHA256SUMS && cat dist/SHA256SUMS
 	rm -r dist-again
 
-generate: ## everything that is generated, from its one declaration
+generate: core design ## everything that is generated, from its one declaration
 	$(GO) generate ./...
 
 clean: ## remove what was built and what the examples made

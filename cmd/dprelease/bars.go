@@ -4,77 +4,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 )
-
-// screen keeps some lines at the end of a terminal and writes them anew while something moves.
-type screen struct {
-	w       io.Writer
-	columns int
-	lines   func() []string // called while mu is held
-	mu      sync.Mutex
-	shown   int // lines on the terminal
-	ended   chan struct{}
-	done    sync.WaitGroup
-}
-
-// show begins to show lines. stop must be called.
-func (s *screen) show(w io.Writer, lines func() []string) {
-	s.w, s.columns, s.lines, s.ended = w, terminalColumns(w), lines, make(chan struct{})
-	s.done.Go(func() {
-		tick := time.NewTicker(150 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				s.write()
-			case <-s.ended:
-				return
-			}
-		}
-	})
-}
-
-// stop leaves the lines as they are last.
-func (s *screen) stop() {
-	close(s.ended)
-	s.done.Wait()
-	s.write()
-}
-
-func (s *screen) write() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var b strings.Builder
-	if s.shown > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", s.shown) // up, and clear what is below
-	}
-	all := s.lines()
-	for _, line := range all {
-		if r := []rune(line); len(r) >= s.columns { // a line that breaks would count as two
-			line = string(r[:s.columns-1])
-		}
-		b.WriteString(line + "\n")
-	}
-	s.shown = len(all)
-	_, _ = io.WriteString(s.w, b.String()) // a terminal that is gone shows nothing
-}
-
-const barWidth = 40
-
-// bar draws how much of a total is done.
-func bar(done, total int64) string {
-	n := 0
-	if total > 0 {
-		n = int(min(done, total) * barWidth / total)
-	}
-	return "[" + strings.Repeat("=", n) + strings.Repeat("-", barWidth-n) + "]"
-}
 
 // seconds formats the time since a moment.
 func seconds(since time.Time) string { return time.Since(since).Truncate(time.Second).String() }
@@ -83,7 +18,7 @@ func seconds(since time.Time) string { return time.Since(since).Truncate(time.Se
 // mechanism at work does and since when: at most as many lines as mechanisms are fed at once,
 // and two, however large the job.
 type bars struct {
-	screen
+	command.Screen
 	total, releases int               // and how many are done
 	mechanisms      map[string]string // of each release
 	begun           time.Time         // of the first event: a job that is refused shows no bar
@@ -99,14 +34,14 @@ func newBars(w io.Writer, releases []job.Release) *bars {
 	for _, r := range releases {
 		b.mechanisms[r.Name] = r.Mechanism
 	}
-	b.show(w, b.text)
+	b.Show(w, b.text)
 	return b
 }
 
 // Observe takes note of an event.
 func (b *bars) Observe(ev pipeline.Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	if b.begun.IsZero() {
 		b.begun = time.Now()
 	}
@@ -131,13 +66,13 @@ func (b *bars) text() (lines []string) {
 		return nil
 	}
 	if b.draw != "" {
-		line := "reading for " + shortened(b.draw) + " " + bar(b.rows, b.of)
+		line := "reading for " + shortened(b.draw) + " " + command.Bar(b.rows, b.of)
 		if b.of > 0 {
 			line += fmt.Sprintf(" %d %%", 100*b.rows/b.of)
 		}
 		lines = append(lines, line)
 	}
-	lines = append(lines, fmt.Sprintf("releases %s %d of %d  %s", bar(int64(b.releases), int64(b.total)), b.releases, b.total, seconds(b.begun)))
+	lines = append(lines, fmt.Sprintf("releases %s %d of %d  %s", command.Bar(int64(b.releases), int64(b.total)), b.releases, b.total, seconds(b.begun)))
 	doing := "reading rows"
 	if b.read {
 		doing = "computing"
@@ -158,8 +93,8 @@ func shortened(name string) string {
 
 // stop ends the lines of what did not come to its end.
 func (b *bars) stop() {
-	b.mu.Lock()
+	b.Lock()
 	b.draw, b.working = "", nil
-	b.mu.Unlock()
-	b.screen.stop()
+	b.Unlock()
+	b.Screen.Stop()
 }

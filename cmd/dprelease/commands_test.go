@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/dprelease/dprelease/cmd/dprelease/signals"
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/ledger"
@@ -38,15 +39,15 @@ func (s *story) load(string, func(string) (string, bool), []string) (*job.Job, e
 
 func (s *story) check(context.Context, *job.Job, pipeline.Options) error { return s.checkErr }
 
-func (s *story) look(context.Context, *job.Job, pipeline.Options) (answer, bool, error) {
+func (s *story) look(context.Context, *job.Job, pipeline.Options) (command.Answer, bool, error) {
 	return words("the look"), false, s.checkErr
 }
 
-func (s *story) plan(context.Context, *job.Job, pipeline.Options) (answer, error) {
+func (s *story) plan(context.Context, *job.Job, pipeline.Options) (command.Answer, error) {
 	return words("the plan"), s.planErr
 }
 
-func (s *story) run(_ context.Context, _ *job.Job, o pipeline.Options) (answer, error) {
+func (s *story) run(_ context.Context, _ *job.Job, o pipeline.Options) (command.Answer, error) {
 	s.got = o
 	if s.during != nil {
 		s.during()
@@ -76,7 +77,7 @@ func nothingSet(string) (string, bool) { return "", false }
 // try runs one command line.
 func try(ctx context.Context, s *story, args ...string) (exit int, out, errw string) {
 	var o, e bytes.Buffer
-	env := &environment{in: strings.NewReader(""), out: &o, errw: &e, getenv: nothingSet, self: "/self", jobs: s}
+	env := &environment{Environment: &command.Environment{In: strings.NewReader(""), Out: &o, Errw: &e, Getenv: nothingSet, Self: "/self"}, jobs: s}
 	exit = env.execute(ctx, args)
 	return exit, o.String(), e.String()
 }
@@ -119,12 +120,12 @@ func TestFailures(t *testing.T) {
 			if exit != c.exit || errw != "" || strings.Contains(out, secretValue) {
 				t.Errorf("%s --json with %T: exit %d, stdout %q, stderr %q", s.command, c.err, exit, out, errw)
 			}
-			var last ending
+			var last command.Ending
 			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Event != "failed" || last.Exit != c.exit || last.Code != c.code || last.Spent == "" || last.Retry == "" || last.At == "" {
 				t.Errorf("%s --json with %T ends with %s (%v)", s.command, c.err, lines[len(lines)-1], err)
 			}
-			if n := len(problemsOf(c.err)); len(lines) != n+1 {
+			if n := len(command.ProblemsOf(c.err)); len(lines) != n+1 {
 				t.Errorf("%s --json with %T: %d lines, want %d", s.command, c.err, len(lines), n+1)
 			}
 		}
@@ -207,7 +208,7 @@ func TestSignals(t *testing.T) {
 		}
 		received := make(chan os.Signal, 2)
 		signals.Notify(received)
-		ctx, stop := interruptible(context.Background(), received)
+		ctx, stop := command.Interruptible(context.Background(), received, 0)
 		s := &story{runErr: c.err}
 		s.during = func() {
 			if err := syscall.Kill(syscall.Getpid(), c.sig); err != nil {
@@ -236,7 +237,7 @@ func TestClosedOutput(t *testing.T) {
 	for args, want := range map[string]int{"run j": 0, "run --json j": 0, "check j": 1, "check --json j": 1, "plan j": 1, "plan --json j": 1, "schema": 1, "version": 1} {
 		var errw bytes.Buffer
 		s := &story{events: []pipeline.Event{{Kind: "plan"}, {Kind: "published"}}}
-		env := &environment{out: closed{}, errw: &errw, getenv: nothingSet, jobs: s}
+		env := &environment{Environment: &command.Environment{Out: closed{}, Errw: &errw, Getenv: nothingSet}, jobs: s}
 		if exit := env.execute(context.Background(), strings.Fields(args)); exit != want || strings.Count(errw.String(), "\n") != 1+want {
 			t.Errorf("%s: exit %d, stderr %q", args, exit, errw.String())
 		}
@@ -272,7 +273,7 @@ func TestSchemaNames(t *testing.T) {
 // person must look.
 func TestUnknownCommit(t *testing.T) {
 	var errs strings.Builder
-	e := &environment{errw: &errs, out: io.Discard, getenv: nothingSet, lockWait: time.Second}
+	e := &environment{Environment: &command.Environment{Errw: &errs, Out: io.Discard, Getenv: nothingSet}, lockWait: time.Second}
 	at := []string{"sqlite:" + filepath.Join(testdir.New(t), "l.db")}
 	err := e.withLedger(context.Background(), at, ledger.Options{Create: true}, func(*ledger.Ledger) error {
 		return &ledger.Error{Code: ledger.CodeUnknown, Message: "the outcome is not known"}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,6 +13,9 @@ import (
 	"unicode"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/author"
+	"github.com/dprelease/dprelease/internal/command"
 )
 
 // pages are all pages of the documentation.
@@ -149,12 +151,12 @@ func TestDocsYAML(t *testing.T) {
 			}
 			env := func(name string) (string, bool) { return "/tmp", name != "" }
 			if _, err := (pipelineJobs{}).load(file, env, nil); err != nil {
-				for _, p := range problemsOf(err) {
+				for _, p := range command.ProblemsOf(err) {
 					if p.Path != "dataset.source.path" && !strings.Contains(p.Message, "no such file") {
 						t.Errorf("%s: %v", path, p)
 					}
 				}
-				if problemsOf(err) == nil {
+				if command.ProblemsOf(err) == nil {
 					t.Errorf("%s: %v", path, err)
 				}
 			}
@@ -172,7 +174,7 @@ var saved = regexp.MustCompile("[Ss]ave this as `([^`]+)`")
 func TestDocsCommands(t *testing.T) {
 	t.Parallel()
 	companions := t.TempDir()
-	build := exec.Command("go", "build", "-C", "../../publish", "-o", filepath.Join(companions, publisher), ".")
+	build := exec.Command("go", "build", "-C", "../../publish", "-o", filepath.Join(companions, publisher.Name), ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -213,9 +215,10 @@ func TestDocsCommands(t *testing.T) {
 
 // The commands that the pages show are there, with the flags that they show; shell is shell.
 func TestDocsShell(t *testing.T) {
-	root := (&environment{getenv: os.LookupEnv, jobs: pipelineJobs{}}).root()
+	root := (&environment{Environment: &command.Environment{Getenv: os.LookupEnv}, jobs: pipelineJobs{}}).root()
 	root.InitDefaultHelpFlag()
 	root.InitDefaultVersionFlag()
+	designs := author.Commands(&command.Environment{})
 	used := regexp.MustCompile("(?m)(?:^|[`$|;&(] ?|^ +)dprelease ([a-z][^\n`|;&>]*)")
 	flag := regexp.MustCompile(`(?:^| )(--?[a-z][a-z-]*)`)
 	commands := 0
@@ -226,8 +229,11 @@ func TestDocsShell(t *testing.T) {
 		for _, m := range used.FindAllStringSubmatch(page, -1) {
 			words := strings.Fields(m[1])
 			c, _, err := root.Find(words)
+			if err == nil && command.Handed(c) && c.Name() != "publish" {
+				c, _, err = designs.Find(words)
+			}
 			if err != nil || c == root || c.DisableFlagParsing {
-				continue // a sentence about the program, or a companion's command, which its own tests look at
+				continue // a sentence about the program, or publish, which its own tests look at
 			}
 			commands++
 			c.InitDefaultHelpFlag()
@@ -258,28 +264,41 @@ func TestDocsShell(t *testing.T) {
 	}
 }
 
-// docs/commands.md is what the program says of itself, and every command has a manual page.
+// docs/commands.md is what the programs say of themselves, and every command has a manual page.
 func TestCommandPage(t *testing.T) {
-	dir := t.TempDir()
-	e := &environment{getenv: func(string) (string, bool) { return "", false }, out: io.Discard, errw: io.Discard, jobs: pipelineJobs{}}
-	page := filepath.Join(dir, "commands.md")
-	for _, args := range [][]string{{"man", "--markdown", page}, {"man", filepath.Join(dir, "man")}} {
-		if exit := e.execute(context.Background(), args); exit != exitDone {
-			t.Fatalf("%v: exit %d", args, exit)
-		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
+	dir := filepath.Join(t.TempDir(), "man")
+	exit, got, errs := reallyRun(t, []string{"man", "--markdown"})
+	if exit != command.ExitDone {
+		t.Fatal(errs)
 	}
 	want, err := os.ReadFile(filepath.Join("..", "..", "docs", "commands.md"))
-	if err != nil || string(got) != string(want) {
-		t.Error("docs/commands.md is not what the program says: run go generate ./cmd/dprelease")
+	if err != nil || got != string(want) {
+		t.Error("docs/commands.md is not what the programs say: run make generate")
 	}
-	for _, name := range []string{"dprelease", "dprelease-run", "dprelease-ledger-show", "dprelease-plugin-check", "dprelease-report"} {
-		b, err := os.ReadFile(filepath.Join(dir, "man", name+".1"))
+	if exit, _, errs := reallyRun(t, []string{"man", dir}); exit != command.ExitDone {
+		t.Fatal(errs)
+	}
+	for _, name := range []string{"dprelease", "dprelease-run", "dprelease-ledger-show", "dprelease-plugin", "dprelease-plugin-check", "dprelease-publish", "dprelease-report"} {
+		b, err := os.ReadFile(filepath.Join(dir, name+".1"))
 		if err != nil || !strings.Contains(string(b), ".SH NAME") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "dprelease.1")); err != nil || !strings.Contains(string(b), "prices the job") {
+		t.Errorf("the page of the program: %v", err)
+	}
+}
+
+// The commands of a companion that is missing say what to install; so does a study.
+func TestCompanionIsMissing(t *testing.T) {
+	for _, args := range []string{"design t.csv", "init t.csv", "account x", "plugin list", "plan j.yaml --sweep rate", "help plugin check", "publish out"} {
+		t.Setenv("PATH", t.TempDir())
+		exit, out, errs := try(t.Context(), &story{}, strings.Fields(args)...)
+		if exit != command.ExitUsage || out != "" || !strings.Contains(errs, " is missing: it belongs in the folder of dprelease") {
+			t.Errorf("%s: exit %d: %s%s", args, exit, out, errs)
+		}
+	}
+	if exit, out, _ := try(t.Context(), &story{}, "plugin", "--help"); exit != 0 || !strings.Contains(out, "Write, check and list mechanisms") {
+		t.Errorf("help without the companion: exit %d: %s", exit, out)
 	}
 }

@@ -34,7 +34,7 @@ func TestExampleJobs(t *testing.T) {
 		t.Fatalf("%d example jobs found, %v", len(jobs), err)
 	}
 	for _, job := range tier.Some(jobs, 10) {
-		if exit, stdout, stderr := command(t, "check", job); exit != 0 {
+		if exit, stdout, stderr := commandLine(t, "check", job); exit != 0 {
 			t.Errorf("%s: exit %d\n%s%s", job, exit, stdout, stderr)
 		}
 	}

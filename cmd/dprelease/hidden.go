@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/command"
 )
 
 // hiding keeps what a run prints, and how it ended, for people who may see the table (P33).
@@ -28,7 +30,7 @@ func (h *hiding) Write(b []byte) (int, error) {
 
 // hide begins to keep what the environment prints for a private file; "" hides nothing.
 func (e *environment) hide(path, releases string) (*hiding, error) {
-	h := &hiding{out: e.out, errw: e.errw}
+	h := &hiding{out: e.Out, errw: e.Errw}
 	if path == "" {
 		return h, nil
 	}
@@ -44,30 +46,30 @@ func (e *environment) hide(path, releases string) (*hiding, error) {
 		f.Close()
 		return nil, fmt.Errorf("--hide-outcome: %s is there, and others may read it", path)
 	}
-	h.file, e.out, e.errw = f, h, h
+	h.file, e.Out, e.Errw = f, h, h
 	return h, nil
 }
 
 // end gives the environment its outputs back. Where something is hidden, the private file gets what was kept, with the exit
 // code, and the command succeeds whatever happened.
 func (h *hiding) end(e *environment, err error) error {
-	e.out, e.errw = h.out, h.errw
+	e.Out, e.Errw = h.out, h.errw
 	if h.file == nil {
 		return err
 	}
-	exit := exitDone
-	var f failed
+	exit := command.ExitDone
+	var f command.Failed
 	switch {
 	case errors.As(err, &f):
-		exit = f.exit
+		exit = f.Exit
 	case err != nil:
-		exit = exitUsage
+		exit = command.ExitUsage
 		fmt.Fprintf(&h.said, "dprelease: %v\n", err)
 	}
 	fmt.Fprintf(&h.said, "%s: exit %d\n", time.Now().UTC().Format(time.RFC3339), exit)
 	_, wrong := h.file.Write(h.said.Bytes())
 	if errors.Join(wrong, h.file.Close()) != nil {
-		return e.failWith(unspent(exitBug, "OUTPUT", "how the run ended cannot be written to "+h.file.Name()), nil)
+		return e.FailWith(command.Unspent(command.ExitBug, "OUTPUT", "how the run ended cannot be written to "+h.file.Name()), nil)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -60,7 +61,7 @@ func TestHideOutcome(t *testing.T) {
 		"others may read it":                     {"--publish-at", "06:00", "--hide-outcome", open},
 	} {
 		exit, _, errw := try(t.Context(), &story{}, append(append([]string{"run"}, args...), "job.yaml")...)
-		if exit != exitUsage || !strings.Contains(strings.Join(strings.Fields(errw), " "), why) {
+		if exit != command.ExitUsage || !strings.Contains(strings.Join(strings.Fields(errw), " "), why) {
 			t.Errorf("%v: exit %d, %s", args, exit, errw)
 		}
 	}

@@ -3,19 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -39,23 +34,23 @@ begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody
   dprelease check --json job.yaml
   dprelease check --data job.yaml
   dprelease check --data --out CONFIDENTIAL-look.txt job.yaml`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: command.JobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if out != "" && !data {
 				return errors.New("--out: is for --data")
 			}
-			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				if data {
 					return e.look(ctx, j, out)
 				}
-				if err := e.jobs.check(ctx, j, e.options()); err != nil {
-					return e.fail(ctx, err)
+				if err := e.jobs.check(ctx, j, e.Options()); err != nil {
+					return e.Fail(ctx, err)
 				}
 				var doubts []string
 				for _, d := range j.Doubts() {
 					doubts = append(doubts, d.Error())
 				}
-				done := map[string]any{"event": "done", "exit": exitDone, "job": j.Name, "note": notLookedAt}
+				done := map[string]any{"event": "done", "exit": command.ExitDone, "job": j.Name, "note": notLookedAt}
 				if len(doubts) > 0 {
 					done["doubts"] = doubts
 				}
@@ -64,16 +59,16 @@ begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody
 					uncovered = []string{report.NotCovered}
 					done["not_covered"] = report.NotCovered
 				}
-				return e.say(done,
-					"%s: no problems found\n%s%s%s\n", args[0], eachLine("doubtful: ", doubts), eachLine("not covered: ", uncovered), notLookedAt)
+				return e.Say(done,
+					"%s: no problems found\n%s%s%s\n", args[0], command.EachLine("doubtful: ", doubts), command.EachLine("not covered: ", uncovered), notLookedAt)
 			})
 		},
 	}
 	c.Flags().BoolVar(&data, "data", false, "look at the table, in private")
 	c.Flags().StringVar(&out, "out", "", "write what --data finds to this file, readable by you alone")
 	e.byFlag(c)
-	e.setFlag(c)
-	e.outputFlags(c, "print JSON")
+	e.SetFlag(c)
+	e.OutputFlags(c, "print JSON")
 	return c
 }
 
@@ -95,12 +90,12 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
   dprelease run --json job.yaml
   dprelease run --set month=2026-10 job.yaml
   DATA=/srv/data dprelease run -q job.yaml`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: command.JobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if e.lockWait <= 0 {
 				return errNoWait
 			}
-			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				at = cmp.Or(at, j.Output.PublishAt)
 				if hidden != "" && at == "" {
 					return errors.New("--hide-outcome: is for a run that publishes at an hour (--publish-at, output.publish_at): without one its end tells when it was ready")
@@ -109,10 +104,10 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 				if err != nil {
 					return err
 				}
-				if at != "" && !e.quiet && !e.json {
+				if at != "" && !e.Quiet && !e.JSON {
 					fmt.Fprintf(hide.errw, "nothing of this run is shown before %s\n", at)
 				}
-				o := e.options()
+				o := e.Options()
 				o.PublishAt = at
 				o.Diagnostics, o.Again, o.Revise, o.CatchUp, o.Wait = diagnostics, again, revise, catchUp, wait
 				o.CreateLedger, o.LockWait = create, e.lockWait
@@ -124,14 +119,14 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 				stop()
 				told.end(ctx, e, outcome, err)
 				if err != nil {
-					return hide.end(e, e.fail(ctx, err))
+					return hide.end(e, e.Fail(ctx, err))
 				}
 				return hide.end(e, e.report(outcome))
 			})
 		},
 	}
-	e.outputFlags(c, "print JSON")
-	e.verboseFlag(c)
+	e.OutputFlags(c, "print JSON")
+	e.VerboseFlag(c)
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
 	c.Flags().BoolVar(&revise, "revise", false, "publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
 	c.Flags().BoolVar(&catchUp, "catch-up", false, "make the earlier steps of a series that are missing, in their order")
@@ -141,151 +136,29 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	c.Flags().BoolVar(&create, "create-ledger", false, "make the ledger that the job names where there is none: a new budget")
 	e.lockWaitFlag(c.Flags())
 	e.byFlag(c)
-	e.setFlag(c)
+	e.SetFlag(c)
 	told.flags(c)
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
 }
 
-// jobFiles completes the names of YAML files.
-func jobFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-}
-
-// job reads a job file and hands it on.
-func (e *environment) job(ctx context.Context, path string, f func(context.Context, *job.Job) error) error {
-	j, err := e.jobs.load(path, e.getenv, e.set)
-	if err != nil {
-		return e.fail(ctx, err)
-	}
-	if e.unconfined = j.Unconfined(); len(e.unconfined) > 0 && !e.json {
-		e.tell(e.errw, "note: not confined: %s: the job says sandbox: off, so it can read and write files and use the network\n", strings.Join(e.unconfined, ", "))
-	}
-	return f(ctx, j)
-}
-
-func (e *environment) options() pipeline.Options {
-	o := pipeline.Options{By: oneLine(e.by), Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
-	if dir, err := os.UserCacheDir(); err == nil {
-		o.Plans = filepath.Join(dir, "dprelease", "plans")
-	}
-	return o
-}
-
-// fail prints an error, one line for each problem, and gives its exit code.
-func (e *environment) fail(ctx context.Context, err error) error {
-	f, problems := explain(ctx, err)
-	return e.failWith(f, problems)
-}
-
-// failWith prints a failure. Its last line says the code, what was spent, and whether to
-// run the command again.
-func (e *environment) failWith(f ending, problems job.Problems) error {
-	switch {
-	case e.json:
-		for _, p := range problems {
-			e.line(map[string]any{"event": "problem", "file": p.File, "line": p.Line, "column": p.Column,
-				"path": p.Path, "message": p.Message, "hint": p.Hint})
-		}
-	case len(problems) > 0:
-		e.tell(e.errw, "%s\n", problems.Error())
-	default:
-		e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
-	}
-	return e.ended(f)
-}
-
-// ended prints the last line of a command that has said what was wrong.
-func (e *environment) ended(f ending) error {
-	f.Unconfined = e.unconfined
-	if e.json {
-		e.line(f)
-	} else {
-		fmt.Fprintln(e.errw, f.last()) // whole on any terminal: scripts read it
-	}
-	return failed{f.Exit}
-}
-
-// say prints a short answer.
-func (e *environment) say(object any, format string, args ...any) error {
-	var err error
-	switch {
-	case e.json:
-		err = e.line(object)
-	case !e.quiet:
-		err = e.tell(e.out, format, args...)
-	}
-	return e.printed(err)
-}
-
-// print prints an answer.
-func (e *environment) print(a answer) error {
-	var err error
-	switch {
-	case e.json:
-		err = e.line(a)
-	case !e.quiet:
-		err = e.people(e.out, e.text(a))
-	}
-	return e.printed(err)
-}
-
 // report prints what a run did. The releases stand whether or not this can be
 // printed, so the exit code stays that of success.
-func (e *environment) report(a answer) error {
+func (e *environment) report(a command.Answer) error {
 	var err error
 	switch {
-	case e.json:
-		err = e.line(struct {
-			Event      string   `json:"event"`
-			Exit       int      `json:"exit"`
-			Unconfined []string `json:"unconfined,omitempty"`
-			Outcome    answer   `json:"outcome"`
-		}{"done", exitDone, e.unconfined, a})
-	case !e.quiet:
-		err = e.people(e.out, e.text(a))
+	case e.JSON:
+		err = e.Line(struct {
+			Event      string         `json:"event"`
+			Exit       int            `json:"exit"`
+			Unconfined []string       `json:"unconfined,omitempty"`
+			Outcome    command.Answer `json:"outcome"`
+		}{"done", command.ExitDone, e.Unconfined, a})
+	case !e.Quiet:
+		err = e.People(e.Out, e.Text(a))
 	}
 	if err != nil {
-		e.tell(e.errw, "dprelease: the releases are made, but the summary cannot be written\n")
+		e.Tell(e.Errw, "dprelease: the releases are made, but the summary cannot be written\n")
 	}
 	return nil
-}
-
-// text returns the function that prints an answer for a person, with details where they are
-// asked for.
-func (e *environment) text(a answer) func(io.Writer) error {
-	if d, ok := a.(interface{ WriteDetail(io.Writer) error }); ok && e.verbose {
-		return d.WriteDetail
-	}
-	return a.WriteText
-}
-
-// printed turns a failed write of an answer into an exit code.
-func (e *environment) printed(err error) error {
-	if err == nil {
-		return nil
-	}
-	f := unspent(exitBug, "OUTPUT", "the answer cannot be written")
-	e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
-	fmt.Fprintln(e.errw, f.last())
-	return failed{f.Exit}
-}
-
-// line prints one JSON object on a line of its own.
-func (e *environment) line(object any) error {
-	b, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
-	_, err = e.out.Write(append(b, '\n'))
-	return err
-}
-
-// eachLine puts each text on a line of its own, behind the same word.
-func eachLine(word string, texts []string) string {
-	var b strings.Builder
-	for _, text := range texts {
-		b.WriteString(word + text + "\n")
-	}
-	return b.String()
 }

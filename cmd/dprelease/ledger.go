@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
@@ -31,8 +32,8 @@ func (e *environment) ledger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
 		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, close, separate, charge, verify, export, clock, refuse",
-		Args:  unknownCommand,
-		RunE:  commandMissing,
+		Args:  command.UnknownCommand,
+		RunE:  command.CommandMissing,
 	}
 	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerClose(), e.ledgerSeparate(), e.ledgerCharge(), e.ledgerExport(), e.ledgerClock(), e.ledgerRefuse())
 	e.lockWaitFlag(c.PersistentFlags())
@@ -48,7 +49,7 @@ var errNoWait = errors.New("--lock-wait must be above 0")
 
 // byFlag adds the flag that names who acts.
 func (e *environment) byFlag(c *cobra.Command) {
-	c.Flags().StringVar(&e.by, "by", "", "who does this; it is recorded (default: your login name and this machine)")
+	c.Flags().StringVar(&e.By, "by", "", "who does this; it is recorded (default: your login name and this machine)")
 }
 
 // ledgerAddress finds out which ledger is meant.
@@ -56,15 +57,15 @@ func (e *environment) ledgerAddress(ctx context.Context, args []string) (ledger.
 	text := ""
 	if len(args) > 0 {
 		text = args[0]
-	} else if v, ok := e.getenv(ledgerVariable); ok {
+	} else if v, ok := e.Getenv(ledgerVariable); ok {
 		text = v
 	}
 	switch ext := filepath.Ext(text); {
 	case ext == ".yaml" || ext == ".yml":
 		// Nothing but the address is wanted: a variable that the table's path needs, or
 		// anything else that is wrong with the job, is no reason to hide the balance.
-		j, err := pipeline.Load(text, e.getenv)
-		if problems := problemsOf(err); j == nil || err != nil && problems == nil || slices.ContainsFunc(problems, aboutBudget) {
+		j, err := pipeline.Load(text, e.Getenv)
+		if problems := command.ProblemsOf(err); j == nil || err != nil && problems == nil || slices.ContainsFunc(problems, aboutBudget) {
 			return ledger.Address{}, err
 		}
 		return pipeline.LedgerOf(j)
@@ -84,7 +85,7 @@ func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Op
 	if e.lockWait <= 0 {
 		return errNoWait
 	}
-	o.By, o.LockWait = e.by, e.lockWait
+	o.By, o.LockWait = e.By, e.lockWait
 	a, err := e.ledgerAddress(ctx, args)
 	if err == nil {
 		var l *ledger.Ledger
@@ -93,7 +94,7 @@ func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Op
 			err = f(l)
 		}
 	}
-	var done failed
+	var done command.Failed
 	var known *ledger.Error
 	switch {
 	case err == nil || errors.As(err, &done):
@@ -101,7 +102,7 @@ func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Op
 	case errors.As(err, &known):
 		err = failure.OfLedger(ctx, known)
 	}
-	return e.fail(ctx, err)
+	return e.Fail(ctx, err)
 }
 
 // accountFlags are the flags that name an account. Those of a second account have the prefix
@@ -135,7 +136,7 @@ func (a *accountFlags) key() (ledger.Key, error) {
 	case a.dataset == "":
 		return ledger.Key{}, fmt.Errorf("--%s is missing", a.name("dataset"))
 	case err != nil:
-		return ledger.Key{}, fmt.Errorf("--%s: %w%s", a.name("relation"), err, didYouMean("", a.relation, relations))
+		return ledger.Key{}, fmt.Errorf("--%s: %w%s", a.name("relation"), err, command.DidYouMean("", a.relation, relations))
 	}
 	return ledger.Key{Dataset: a.dataset, Unit: a.unit, Relation: rel, Slice: ledger.Slice{Column: a.slices}}, nil
 }
@@ -215,7 +216,7 @@ which may be empty (--keeps ""); without it the first job decides (see ledger ke
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var key ledger.Key
-			err := oneOf("--filter", o.Filter, []string{ledger.Basic, ledger.ZCDP, ledger.RDP})
+			err := command.OneOf("--filter", o.Filter, []string{ledger.Basic, ledger.ZCDP, ledger.RDP})
 			if err != nil {
 				return err
 			}
@@ -249,7 +250,7 @@ which may be empty (--keeps ""); without it the first job decides (see ledger ke
 						return err
 					}
 				}
-				return e.say(map[string]any{"event": "done", "exit": exitDone, "ledger": led.ID(), "address": led.Address().String()},
+				return e.Say(map[string]any{"event": "done", "exit": command.ExitDone, "ledger": led.ID(), "address": led.Address().String()},
 					"ledger %s at %s\n", led.ID(), led.Address())
 			})
 		},
@@ -262,7 +263,7 @@ which may be empty (--keeps ""); without it the first job decides (see ledger ke
 	c.Flags().Float64SliceVar(&o.Orders, "orders", nil, "the orders of an rdp account")
 	c.Flags().BoolVar(&o.TwoPersons, "two-person", false, "a raised limit needs a second person")
 	c.Flags().StringSliceVar(&keeps, "keeps", nil, "the columns in which all neighbours agree, separated by commas")
-	e.outputFlags(c, "print JSON")
+	e.OutputFlags(c, "print JSON")
 	return c
 }
 
@@ -289,7 +290,7 @@ func (e *environment) act(c *cobra.Command, reason *string, check func(ledger.Ke
 			if err != nil {
 				return err
 			}
-			return e.say(object, "%s\n", text)
+			return e.Say(object, "%s\n", text)
 		})
 	}
 	k.add(c)
@@ -297,16 +298,13 @@ func (e *environment) act(c *cobra.Command, reason *string, check func(ledger.Ke
 		c.Flags().StringVar(reason, "reason", "", "why; it is recorded")
 	}
 	e.byFlag(c)
-	e.outputFlags(c, "print JSON")
+	e.OutputFlags(c, "print JSON")
 	return c
 }
 
-// oneLine is a text without line ends.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // needReason refuses to act without a reason, and puts it on one line.
 func needReason(reason *string) error {
-	if *reason = oneLine(*reason); *reason == "" {
+	if *reason = command.OneLine(*reason); *reason == "" {
 		return errors.New("--reason is missing; it is recorded")
 	}
 	return nil
@@ -441,7 +439,7 @@ for earlier releases too, and cannot be taken back.`,
 		return nil
 	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
 		keeps, err := l.SetKeeps(ctx, key, columns, reason)
-		return map[string]any{"event": "done", "exit": exitDone, "keeps": keeps}, fmt.Sprintf("the account of %s keeps %s", key, strings.Join(keeps, ", ")), err
+		return map[string]any{"event": "done", "exit": command.ExitDone, "keeps": keeps}, fmt.Sprintf("the account of %s keeps %s", key, strings.Join(keeps, ", ")), err
 	})
 }
 
@@ -469,7 +467,7 @@ panel whose people answer the same each month.`,
 		}
 		return err
 	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
-		done := map[string]any{"event": "done", "exit": exitDone}
+		done := map[string]any{"event": "done", "exit": command.ExitDone}
 		if alike(key) {
 			return done, fmt.Sprintf("slices of the account of %s may hold the same rows", key), l.SeparateSlices(ctx, key, reason)
 		}

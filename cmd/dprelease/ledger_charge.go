@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/failure"
@@ -49,7 +50,7 @@ header slice,epsilon,delta or slice,rho: all its lines are charged, or none.`,
 			return nil, "", err
 		}
 		if elsewhere.Costs, err = readCosts(a, cost, is, file); err != nil {
-			return nil, "", e.failWith(unspent(exitUsage, "USAGE", err.Error()), nil)
+			return nil, "", e.FailWith(command.Unspent(command.ExitUsage, "USAGE", err.Error()), nil)
 		}
 		if a, err = l.Charge(ctx, key, elsewhere); err != nil {
 			return nil, "", err

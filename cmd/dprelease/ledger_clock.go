@@ -44,14 +44,14 @@ chain records who accepted it and why.
 				if err != nil {
 					return err
 				}
-				return e.say(turn, "%s\n", turnText(turn))
+				return e.Say(turn, "%s\n", turnText(turn))
 			})
 		},
 	}
 	c.Flags().BoolVar(&accept, "accept", false, "record that the clock is right, and that times after it are passed over")
 	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
 	e.byFlag(c)
-	e.outputFlags(c, "print JSON")
+	e.OutputFlags(c, "print JSON")
 	return c
 }
 
@@ -79,12 +79,12 @@ func (e *environment) clock(ctx context.Context, l *ledger.Ledger) error {
 	s := shownClock{Ledger: l.ID(), Now: k.Now.Format(time.RFC3339Nano), Newest: k.Newest.Format(time.RFC3339Nano),
 		Record: k.Record, Kind: k.Kind, Ahead: k.Ahead, Behind: k.Behind().Seconds(), Turns: append([]ledger.Turn{}, turns...)}
 	switch {
-	case e.json:
-		return e.printed(e.line(s))
-	case e.quiet:
+	case e.JSON:
+		return e.Printed(e.Line(s))
+	case e.Quiet:
 		return nil
 	}
-	return e.printed(e.people(e.out, func(w io.Writer) error {
+	return e.Printed(e.People(e.Out, func(w io.Writer) error {
 		var b strings.Builder
 		fmt.Fprintf(&b, "ledger %s at %s\n", s.Ledger, l.Address())
 		fmt.Fprintf(&b, "newest record  %d (%s), of %s\n", k.Record, k.Kind, moment(s.Newest))

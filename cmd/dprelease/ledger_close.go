@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -29,7 +30,7 @@ key, such as backups.`,
 		return nil
 	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
 		kept, err := l.ClosePanel(ctx, key, panel, reason)
-		return map[string]any{"event": "done", "exit": exitDone, "panel": panel, "kept": kept},
+		return map[string]any{"event": "done", "exit": command.ExitDone, "panel": panel, "kept": kept},
 			"panel " + panel + " is closed: the ledger no longer knows who is in which wave\n" + kept, err
 	})
 }

@@ -33,14 +33,14 @@ lifts that.
 				if err != nil {
 					return err
 				}
-				return e.say(r, "%s\n", refusalText(r))
+				return e.Say(r, "%s\n", refusalText(r))
 			})
 		},
 	}
 	c.Flags().BoolVar(&lift, "lift", false, "let the ledger be used again")
 	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
 	e.byFlag(c)
-	e.outputFlags(c, "print JSON")
+	e.OutputFlags(c, "print JSON")
 	return c
 }
 
@@ -65,7 +65,7 @@ func (e *environment) besideOutput(args []string, l *ledger.Ledger) []ledger.See
 	if len(args) == 0 || filepath.Ext(args[0]) != ".yaml" && filepath.Ext(args[0]) != ".yml" {
 		return nil
 	}
-	j, _ := pipeline.Load(args[0], e.getenv)
+	j, _ := pipeline.Load(args[0], e.Getenv)
 	if j == nil {
 		return nil
 	}

@@ -136,18 +136,18 @@ spent together, for a unit that is in each of them. All of this is private.
 				switch {
 				case err != nil:
 					return err
-				case e.json:
-					return e.printed(e.line(s))
+				case e.JSON:
+					return e.Printed(e.Line(s))
 				case asCSV:
-					return e.printed(s.writeCSV(e.out))
+					return e.Printed(s.writeCSV(e.Out))
 				}
-				return e.printed(e.people(e.out, s.writeText))
+				return e.Printed(e.People(e.Out, s.writeText))
 			})
 		},
 	}
 	c.Flags().StringVar(&dataset, "dataset", "", "the id of the data set")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the debits as CSV")
-	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&e.JSON, "json", false, "print JSON")
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
@@ -30,7 +31,7 @@ lie elsewhere.
 		RunE: func(c *cobra.Command, args []string) error {
 			seen, err := pipeline.ReadReleases(folders)
 			if err != nil {
-				return e.fail(c.Context(), err)
+				return e.Fail(c.Context(), err)
 			}
 			if chain != "" {
 				f, err := file.Open(chain)
@@ -40,7 +41,7 @@ lie elsewhere.
 				defer f.Close()
 				v, err := ledger.ReadChain(f)
 				if err != nil {
-					return e.fail(c.Context(), &pipeline.Failure{Exit: pipeline.ExitLedger, Code: ledger.CodeAddress, Message: "the file is not an exported ledger"})
+					return e.Fail(c.Context(), &pipeline.Failure{Exit: pipeline.ExitLedger, Code: ledger.CodeAddress, Message: "the file is not an exported ledger"})
 				}
 				v.Compare(seen)
 				return e.verdict(v, len(seen))
@@ -57,44 +58,44 @@ lie elsewhere.
 	}
 	c.Flags().StringArrayVar(&folders, "releases", nil, "a folder below which releases stand; may be repeated")
 	c.Flags().StringVar(&chain, "chain", "", "verify an exported chain instead of a ledger")
-	e.outputFlags(c, "print JSON")
+	e.OutputFlags(c, "print JSON")
 	return c
 }
 
 // verdict prints what an audit found; anything at all is exit code 7.
 func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 	head, found := v.Head(), v.Findings()
-	exit := exitDone
+	exit := command.ExitDone
 	if len(found) > 0 {
 		exit = pipeline.ExitLedger
 	}
-	if e.json {
-		if err := e.printed(e.line(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,
+	if e.JSON {
+		if err := e.Printed(e.Line(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,
 			"head": head.Head, "releases": releases, "clocks": append([]ledger.Turn{}, v.Turns()...), "refusals": append([]ledger.Refusal{}, v.Refusals()...), "findings": append([]ledger.Finding{}, found...)})); err != nil {
 			return err
 		}
 	} else {
 		for _, f := range found {
-			e.tell(e.errw, "dprelease: %s: %s: %s\n", findingCode(f), f.Where, f.What)
+			e.Tell(e.Errw, "dprelease: %s: %s: %s\n", findingCode(f), f.Where, f.What)
 		}
 		for _, t := range v.Turns() {
-			if err := e.say(nil, "%s\n", turnText(t)); err != nil {
+			if err := e.Say(nil, "%s\n", turnText(t)); err != nil {
 				return err
 			}
 		}
 		for _, r := range v.Refusals() {
-			if err := e.say(nil, "%s\n", refusalText(r)); err != nil {
+			if err := e.Say(nil, "%s\n", refusalText(r)); err != nil {
 				return err
 			}
 		}
 		if len(found) == 0 {
-			if err := e.say(nil, "ledger %s: %d records up to %s and %d releases agree\n", head.Ledger, head.Seq, head.Head, releases); err != nil {
+			if err := e.Say(nil, "ledger %s: %d records up to %s and %d releases agree\n", head.Ledger, head.Seq, head.Head, releases); err != nil {
 				return err
 			}
 		}
 	}
-	if exit != exitDone {
-		return e.ended(unspent(exit, findingCode(found[0]), fmt.Sprintf("%d findings", len(found))))
+	if exit != command.ExitDone {
+		return e.Ended(command.Unspent(exit, findingCode(found[0]), fmt.Sprintf("%d findings", len(found))))
 	}
 	return nil
 }
@@ -119,10 +120,10 @@ it elsewhere. It holds neither the stored bytes nor the ledger's secret.
 				if err := l.Records(c.Context(), func(r ledger.Record) error { all = append(all, r); return nil }); err != nil {
 					return err
 				}
-				out := json.NewEncoder(e.out)
+				out := json.NewEncoder(e.Out)
 				for _, r := range all {
 					if err := out.Encode(r); err != nil {
-						return e.printed(err)
+						return e.Printed(err)
 					}
 				}
 				return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/run/lineage"
 	"github.com/dprelease/dprelease/pipeline"
@@ -27,7 +28,7 @@ func (t *telling) flags(c *cobra.Command) {
 // begin reports that the run of a job began.
 func (t *telling) begin(e *environment, j *job.Job, next pipeline.Observer) (pipeline.Observer, error) {
 	var err error
-	if t.sender, err = lineage.New(t.lineage, e.getenv, version().Version); err != nil {
+	if t.sender, err = lineage.New(t.lineage, e.Getenv, e.About().Version); err != nil {
 		return nil, err
 	}
 	t.next = next
@@ -47,17 +48,17 @@ func (t *telling) Observe(ev pipeline.Event) {
 }
 
 // end reports how the run ended. What cannot be told is noted, and changes nothing.
-func (t *telling) end(ctx context.Context, e *environment, a answer, err error) {
+func (t *telling) end(ctx context.Context, e *environment, a command.Answer, err error) {
 	if err != nil {
-		f, _ := explain(ctx, err)
+		f, _ := command.Explain(ctx, err)
 		t.sender.Fail(f.Code, string(f.Spent), f.Spent == pipeline.SpentNone && t.debited.IsZero())
 	} else if done, ok := a.(*pipeline.Outcome); ok {
 		t.sender.Complete(done.Dir, &done.Report)
 		if t.metrics != "" && lineage.WriteMetrics(t.metrics, &done.Report, t.debited) != nil {
-			e.tell(e.errw, "note: the metrics could not be written\n")
+			e.Tell(e.Errw, "note: the metrics could not be written\n")
 		}
 	}
 	if err := t.sender.Close(); err != nil {
-		e.tell(e.errw, "note: not all lineage events were sent: %v\n", err)
+		e.Tell(e.Errw, "note: not all lineage events were sent: %v\n", err)
 	}
 }

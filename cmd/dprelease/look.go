@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 )
@@ -18,7 +19,7 @@ import (
 // look prints a private look at a table on a terminal, or writes it to a private file
 // (P19). The place is found before anybody looks.
 func (e *environment) look(ctx context.Context, j *job.Job, out string) error {
-	if out == "" && !isTerminal(e.out) {
+	if out == "" && !command.IsTerminal(e.Out) {
 		return errors.New("--data: standard output is no terminal: name a private file with --out CONFIDENTIAL-look.txt")
 	}
 	var file *os.File
@@ -29,32 +30,32 @@ func (e *environment) look(ctx context.Context, j *job.Job, out string) error {
 		}
 		defer file.Close()
 	}
-	l, fails, err := e.jobs.look(ctx, j, e.options())
+	l, fails, err := e.jobs.look(ctx, j, e.Options())
 	if err != nil {
 		if file != nil {
 			_ = os.Remove(out) // it is empty, and was made here
 		}
-		return e.fail(ctx, err)
+		return e.Fail(ctx, err)
 	}
 	if file != nil {
 		err = e.writeLook(file, l)
 		if err == nil {
-			err = e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name, "out": out}, "%s: what was found is in %s\n", j.File, out)
+			err = e.Say(map[string]any{"event": "done", "exit": command.ExitDone, "job": j.Name, "out": out}, "%s: what was found is in %s\n", j.File, out)
 		}
 	} else {
-		err = e.print(l)
+		err = e.Print(l)
 	}
 	if err == nil && fails {
-		return e.failWith(unspent(pipeline.ExitSource, "DATA_UNFIT", "a run of this job would fail, or release nothing of use; the look says at what"), nil)
+		return e.FailWith(command.Unspent(pipeline.ExitSource, "DATA_UNFIT", "a run of this job would fail, or release nothing of use; the look says at what"), nil)
 	}
 	return err
 }
 
 // writeLook writes a look whole: what is cut off would seem to find nothing.
-func (e *environment) writeLook(file *os.File, l answer) error {
+func (e *environment) writeLook(file *os.File, l command.Answer) error {
 	var b bytes.Buffer
 	err := l.WriteText(&b)
-	if e.json {
+	if e.JSON {
 		b.Reset()
 		encoder := json.NewEncoder(&b)
 		encoder.SetIndent("", "  ")
@@ -64,7 +65,7 @@ func (e *environment) writeLook(file *os.File, l answer) error {
 		_, err = file.Write(b.Bytes())
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return e.failWith(unspent(exitBug, "OUTPUT", "what was found cannot be written to "+file.Name()), nil)
+		return e.FailWith(command.Unspent(command.ExitBug, "OUTPUT", "what was found cannot be written to "+file.Name()), nil)
 	}
 	return nil
 }

@@ -1,26 +1,41 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/dprelease/dprelease/cmd/dprelease/signals"
+	"github.com/dprelease/dprelease/internal/author"
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 )
 
 // TestMain lets this test binary be the program: in the scripts as the command
-// dprelease, and as the child process that serves a built-in mechanism.
+// dprelease, as its companion dprelease-design, and as the child process that serves a built-in mechanism.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__mechanism" {
 		os.Exit(realMain())
 	}
 	os.Unsetenv("COLUMNS") // of who runs the tests: it would break the lines that they read
-	testscript.Main(tests{m}, map[string]func(){"dprelease": main, crashing: crash})
+	testscript.Main(tests{m}, map[string]func(){"dprelease": main, designer.Name: design, crashing: crash})
+}
+
+// design is the main function of the companion.
+func design() {
+	ctx, stop := command.Interruptible(context.Background(), signals.Received, time.Second)
+	defer stop()
+	os.Exit(author.Execute(ctx, command.OfProcess(release), os.Args[1:]))
 }
 
 // tests are all tests of this package, and what must be stopped after them.
@@ -30,6 +45,14 @@ type tests struct{ *testing.M }
 func (m tests) Run() int {
 	signal.Reset() // of package signals: tests that hang should print their stacks
 	defer postgrestest.Stop()
+	self, err := os.Executable()
+	if err != nil {
+		log.Fatal(err)
+	}
+	// The companion lies beside the program, which is this test binary.
+	if err := os.Symlink(self, filepath.Join(filepath.Dir(self), designer.Name)); err != nil && !errors.Is(err, fs.ErrExist) {
+		log.Fatal(err)
+	}
 	return m.M.Run()
 }
 

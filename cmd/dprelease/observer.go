@@ -1,12 +1,9 @@
 package main
 
 import (
-	"io"
-	"os"
 	"sync"
 
-	"golang.org/x/term"
-
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 )
@@ -15,18 +12,13 @@ import (
 // terminal, nothing otherwise. stop must be called when the run has ended.
 func (e *environment) observer(releases []job.Release) (o pipeline.Observer, stop func()) {
 	switch {
-	case e.json:
+	case e.JSON:
 		return &lines{e: e}, func() {}
-	case e.quiet || !isTerminal(e.errw):
+	case e.Quiet || !command.IsTerminal(e.Errw):
 		return nil, func() {}
 	}
-	b := newBars(e.errw, releases)
+	b := newBars(e.Errw, releases)
 	return b, b.stop
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // public takes out of an event what must not leave: without a public total the
@@ -51,6 +43,6 @@ func (l *lines) Observe(ev pipeline.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.broken {
-		l.broken = l.e.line(public(ev)) != nil
+		l.broken = l.e.Line(public(ev)) != nil
 	}
 }

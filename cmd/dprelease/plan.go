@@ -2,17 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan/planner"
 )
 
 func (e *environment) plan() *cobra.Command {
-	var s study
+	var s command.Study
+	var asked []string // the flags of a study
 	c := &cobra.Command{
 		Use:   "plan JOB",
 		Short: "Say what a job would cost and how exact it would be, without reading the data",
@@ -31,81 +31,23 @@ side at equal (ε, δ). All of them use what the job assumes about its columns (
   dprelease plan job.yaml --solve 'rse<2%'
   dprelease plan job.yaml --solve 'moe<1%' --over n
   dprelease plan job.yaml --compare --html designs.html`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: command.JobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := s.check(c.Flags().Changed); err != nil {
-				return err
+			if slices.ContainsFunc(asked, c.Flags().Changed) {
+				return e.HandOver(c.Context(), designer, e.Args())
 			}
-			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
-				if s.kind() != "" {
-					return e.study(ctx, j, &s)
-				}
-				p, err := e.jobs.plan(ctx, j, e.options())
+			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+				p, err := e.jobs.plan(ctx, j, e.Options())
 				if err != nil {
-					return e.fail(ctx, err)
+					return e.Fail(ctx, err)
 				}
-				return e.print(p)
+				return e.Print(p)
 			})
 		},
 	}
-	e.setFlag(c)
-	e.outputFlags(c, "print JSON")
-	e.verboseFlag(c)
-	f := c.Flags()
-	f.StringVar(&s.sweep, "sweep", "", "plan the release along rate, n or epsilon")
-	f.StringVar(&s.solve, "solve", "", "find what reaches an accuracy, such as 'rse<2%', 'moe<1%', 'se<5', 'noise<1' or 'half-kept<50'")
-	f.StringVar(&s.over, "over", "epsilon", "with --solve: what to find, epsilon, rho, n, rate or budget")
-	f.BoolVar(&s.compare, "compare", false, "compare designs at equal (ε, δ)")
-	f.StringVar(&s.release, "release", "", "the release to study (default: the first one from a sample)")
-	f.IntVar(&s.span.Points, "points", 0, "with --sweep: how many values (default 12)")
-	f.Float64SliceVar(&s.span.Values, "values", nil, "with --sweep: the values themselves")
-	f.IntVar(&s.repetitions, "repetitions", 400, "of each simulation")
-	f.StringVar(&s.page, "html", "", "also write the answer as an HTML page")
+	e.SetFlag(c)
+	e.OutputFlags(c, "print JSON")
+	e.VerboseFlag(c)
+	asked = s.Flags(c.Flags())
 	return c
-}
-
-// check finds flags that do not go together.
-func (s *study) check(given func(string) bool) error {
-	n := 0
-	for _, on := range []bool{s.sweep != "", s.solve != "", s.compare} {
-		if on {
-			n++
-		}
-	}
-	if n > 1 {
-		return errors.New("give one of --sweep, --solve and --compare")
-	}
-	needs := map[string]string{"points": "sweep", "values": "sweep", "over": "solve"}
-	for flag, of := range needs {
-		if given(flag) && s.kind() != of {
-			return fmt.Errorf("--%s goes with --%s", flag, of)
-		}
-	}
-	for _, flag := range []string{"release", "repetitions", "html"} {
-		if given(flag) && n == 0 {
-			return fmt.Errorf("--%s goes with --sweep, --solve or --compare", flag)
-		}
-	}
-	if err := s.question(); err != nil {
-		return err
-	}
-	if s.repetitions < 8 || s.repetitions > 1_000_000 {
-		return errors.New("--repetitions must lie between 8 and 1000000")
-	}
-	return nil
-}
-
-// question finds what is no question at all.
-func (s *study) question() error {
-	switch s.kind() {
-	case "sweep":
-		_, err := planner.ParseAxis(s.sweep)
-		return err
-	case "solve":
-		if _, err := planner.ParseGoal(s.solve); err != nil {
-			return err
-		}
-		return planner.ParseOver(s.over)
-	}
-	return nil
 }

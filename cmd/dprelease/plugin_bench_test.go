@@ -46,10 +46,7 @@ func BenchmarkPython(b *testing.B) {
 			do(source, scripttest.Python, "-m", "dprelease.pack")
 		}
 		plugin := filepath.Join(source, "total-"+language)
-		pinned, err := pluginFile(plugin)
-		if err != nil {
-			b.Fatal(err)
-		}
+		pinned := digestOf(b, plugin)
 		jobs[language] = filepath.Join(dir, language+".yaml")
 		text := fmt.Sprintf(`version: 1
 job: total
@@ -58,7 +55,7 @@ budget: {ledger: "sqlite:%s.db", limit: {epsilon: "1"}}
 plugins: {total: {path: %s, sha256: %s}}
 releases: [{name: total, mechanism: total, params: {column: x}, guarantee: {epsilon: "1"}}]
 output: {dir: out-%s, formats: [csv]}
-`, language, table, language, plugin, pinned.SHA256, language)
+`, language, table, language, plugin, pinned, language)
 		if err := os.WriteFile(jobs[language], []byte(text), 0o600); err != nil {
 			b.Fatal(err)
 		}

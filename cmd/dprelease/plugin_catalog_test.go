@@ -15,6 +15,7 @@ import (
 
 	"aead.dev/minisign"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
@@ -71,8 +72,8 @@ func TestCatalog(t *testing.T) {
 		"required flag":    {"plugin", "verify"},
 		"no such file or ": {"plugin", "verify", "--catalog", file + "3"},
 	} {
-		t.Setenv(passwordVariable, "wrong")
-		if exit, _, stderr := command(t, args...); exit == 0 || !strings.Contains(stderr, want) {
+		t.Setenv("DPRELEASE_SIGN_PASSWORD", "wrong")
+		if exit, _, stderr := commandLine(t, args...); exit == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%v: exit %d: %s", args, exit, stderr)
 		}
 	}
@@ -80,18 +81,18 @@ func TestCatalog(t *testing.T) {
 		t.Errorf("what was not approved is kept: %v", left)
 	}
 
-	t.Setenv(passwordVariable, "open sesame")
-	exit, _, stderr := command(t, append(add, "--sign", key, "--by", "board", "--json")...)
+	t.Setenv("DPRELEASE_SIGN_PASSWORD", "open sesame")
+	exit, _, stderr := commandLine(t, append(add, "--sign", key, "--by", "board", "--json")...)
 	if exit != 0 {
 		t.Fatalf("add: exit %d: %s", exit, stderr)
 	}
-	exit, stdout, stderr := command(t, "plugin", "show", "trimmed-mean@1.0.0", "--catalog", file, "--json")
+	exit, stdout, stderr := commandLine(t, "plugin", "show", "trimmed-mean@1.0.0", "--catalog", file, "--json")
 	var e catalog.Entry
 	if err := json.Unmarshal([]byte(stdout), &e); err != nil || exit != 0 || e.By != "board" || e.Check.Verdict != "NOT REFUTED" || !strings.HasPrefix(e.Check.Sandbox, "full") {
 		t.Fatalf("show: exit %d, %v, %+v, %s", exit, err, e, stderr)
 	}
 	// Anybody can verify what list prints, with minisign alone.
-	_, signed, _ := command(t, "plugin", "list", "--catalog", file, "--signed")
+	_, signed, _ := commandLine(t, "plugin", "list", "--catalog", file, "--signed")
 	var whole catalog.Catalog
 	copied, err := os.ReadFile(file)
 	if err = errors.Join(err, json.Unmarshal(copied, &whole)); err != nil {
@@ -104,7 +105,7 @@ func TestCatalog(t *testing.T) {
 		t.Error(err)
 	}
 	for _, args := range [][]string{{"list"}, {"verify"}, {"verify", "--key", file + ".pub"}} {
-		if exit, stdout, stderr := command(t, append([]string{"plugin"}, append(args, "--catalog", file)...)...); exit != 0 || !strings.Contains(stdout, "trimmed-mean@1.0.0") {
+		if exit, stdout, stderr := commandLine(t, append([]string{"plugin"}, append(args, "--catalog", file)...)...); exit != 0 || !strings.Contains(stdout, "trimmed-mean@1.0.0") {
 			t.Errorf("%v: exit %d: %s%s", args, exit, stdout, stderr)
 		}
 	}
@@ -126,7 +127,7 @@ output: {dir: out, formats: [csv]}
 	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if exit, _, stderr := command(t, "run", job); exit != 0 {
+	if exit, _, stderr := commandLine(t, "run", job); exit != 0 {
 		t.Fatalf("run: exit %d: %s", exit, stderr)
 	}
 	report, err := os.ReadFile(filepath.Join(dir, "out", "report.json"))
@@ -139,12 +140,12 @@ output: {dir: out, formats: [csv]}
 	if err := os.WriteFile(loose, []byte(strings.NewReplacer("job: approved", "job: loose", "sandbox: required", "sandbox: \"off\"", "dir: out", "dir: loose").Replace(text)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	exit, stdout, stderr = command(t, "run", loose)
+	exit, stdout, stderr = commandLine(t, "run", loose)
 	page, err := os.ReadFile(filepath.Join(dir, "loose", "report.html"))
 	if exit != 0 || err != nil || !strings.Contains(stderr, "not confined: trimmed-mean@1.0.0") || !strings.Contains(stdout, "not confined") || !bytes.Contains(page, []byte("not confined")) {
 		t.Errorf("run without a sandbox: exit %d, %v: %s%s", exit, err, stdout, stderr)
 	}
-	if exit, stdout, _ = command(t, "run", loose, "--json"); exit != 0 || !strings.Contains(stdout, `"unconfined":["trimmed-mean@1.0.0"]`) {
+	if exit, stdout, _ = commandLine(t, "run", loose, "--json"); exit != 0 || !strings.Contains(stdout, `"unconfined":["trimmed-mean@1.0.0"]`) {
 		t.Errorf("its last line: exit %d: %s", exit, stdout)
 	}
 
@@ -154,20 +155,20 @@ output: {dir: out, formats: [csv]}
 	}
 	_, _ = f.WriteString("x")
 	f.Close()
-	if exit, stdout, _ := command(t, "plugin", "verify", "--catalog", file); exit != 5 || !strings.Contains(stdout, "has changed") {
+	if exit, stdout, _ := commandLine(t, "plugin", "verify", "--catalog", file); exit != 5 || !strings.Contains(stdout, "has changed") {
 		t.Errorf("verify of a changed plugin: exit %d: %s", exit, stdout)
 	}
-	if exit, _, stderr := command(t, "check", job); exit != 3 || !strings.Contains(stderr, "has changed") {
+	if exit, _, stderr := commandLine(t, "check", job); exit != 3 || !strings.Contains(stderr, "has changed") {
 		t.Errorf("a job with a changed plugin: exit %d: %s", exit, stderr)
 	}
 	remove := []string{"plugin", "remove", "trimmed-mean@1.0.0", "--catalog", file}
-	if exit, _, stderr := command(t, remove...); exit != 5 || !strings.Contains(stderr, "--sign") {
+	if exit, _, stderr := commandLine(t, remove...); exit != 5 || !strings.Contains(stderr, "--sign") {
 		t.Errorf("remove without the key: exit %d: %s", exit, stderr)
 	}
-	if exit, _, stderr := command(t, append(remove, "--sign", key)...); exit != 0 {
+	if exit, _, stderr := commandLine(t, append(remove, "--sign", key)...); exit != 0 {
 		t.Errorf("remove: exit %d: %s", exit, stderr)
 	}
-	if exit, _, stderr := command(t, "check", job); exit != 3 || !strings.Contains(stderr, "not in the catalog") {
+	if exit, _, stderr := commandLine(t, "check", job); exit != 3 || !strings.Contains(stderr, "not in the catalog") {
 		t.Errorf("a job with a plugin that was removed: exit %d: %s", exit, stderr)
 	}
 	// Put back, the copy from before is refused.
@@ -175,7 +176,7 @@ output: {dir: out, formats: [csv]}
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"check", job}, {"plugin", "verify", "--catalog", file}, append(add, "--sign", key)} {
-		if exit, _, stderr := command(t, args...); exit == 0 || !strings.Contains(stderr, "old copy") {
+		if exit, _, stderr := commandLine(t, args...); exit == 0 || !strings.Contains(stderr, "old copy") {
 			t.Errorf("%v with an old copy: exit %d: %s", args, exit, stderr)
 		}
 	}
@@ -195,22 +196,22 @@ func TestSign(t *testing.T) {
 		t.Fatal(err)
 	}
 	sign := []string{"plugin", "sign", "--catalog", file, "--sign", key}
-	if exit, _, stderr := command(t, sign...); exit != 5 || !strings.Contains(stderr, ".pub") {
+	if exit, _, stderr := commandLine(t, sign...); exit != 5 || !strings.Contains(stderr, ".pub") {
 		t.Errorf("without a public key: exit %d: %s", exit, stderr)
 	}
 	if err := os.WriteFile(file+".pub", []byte(public.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if exit, _, stderr := command(t, "plugin", "list", "--catalog", file); exit != 5 || !strings.Contains(stderr, "plugin sign") {
+	if exit, _, stderr := commandLine(t, "plugin", "list", "--catalog", file); exit != 5 || !strings.Contains(stderr, "plugin sign") {
 		t.Errorf("unsigned: exit %d: %s", exit, stderr)
 	}
-	if exit, _, stderr := command(t, sign...); exit != 0 {
+	if exit, _, stderr := commandLine(t, sign...); exit != 0 {
 		t.Errorf("sign: exit %d: %s", exit, stderr)
 	}
-	if exit, _, stderr := command(t, "plugin", "verify", "--catalog", file); exit != 0 {
+	if exit, _, stderr := commandLine(t, "plugin", "verify", "--catalog", file); exit != 0 {
 		t.Errorf("signed: exit %d: %s", exit, stderr)
 	}
-	if exit, _, stderr := command(t, sign...); exit != 5 || !strings.Contains(stderr, "signed already") {
+	if exit, _, stderr := commandLine(t, sign...); exit != 5 || !strings.Contains(stderr, "signed already") {
 		t.Errorf("signed again: exit %d: %s", exit, stderr)
 	}
 }
@@ -239,10 +240,10 @@ func TestCheckEnds(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			if c.stop {
-				time.AfterFunc(400*time.Millisecond, func() { cancel(interrupted{syscall.SIGINT}) })
+				time.AfterFunc(400*time.Millisecond, func() { cancel(command.Interrupted{Signal: syscall.SIGINT}) })
 			}
 			var out, errw bytes.Buffer
-			e := &environment{in: strings.NewReader(""), out: &out, errw: &errw, getenv: os.LookupEnv, self: self, jobs: pipelineJobs{}}
+			e := &environment{Environment: &command.Environment{In: strings.NewReader(""), Out: &out, Errw: &errw, Getenv: os.LookupEnv, Self: self}, jobs: pipelineJobs{}}
 			exit := e.execute(ctx, append([]string{"plugin", "check", "--builtin", "mean", "--report", dir}, c.args...))
 			if exit != c.exit || !strings.Contains(out.String(), "ended early: "+c.want) || !strings.Contains(out.String(), "NOT REFUTED") {
 				t.Errorf("exit %d: %s%s", exit, out.String(), errw.String())

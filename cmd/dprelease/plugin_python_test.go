@@ -42,7 +42,7 @@ func mustRead(t *testing.T, path string) []byte {
 func TestPluginNewPython(t *testing.T) {
 	scripttest.NeedPython(t)
 	dir := filepath.Join(t.TempDir(), "my-total")
-	if exit, stdout, stderr := command(t, "plugin", "new", "my-total", "--dir", dir, "--lang", "python"); exit != 0 || !strings.Contains(stdout, "dprelease.pack") {
+	if exit, stdout, stderr := commandLine(t, "plugin", "new", "my-total", "--dir", dir, "--lang", "python"); exit != 0 || !strings.Contains(stdout, "dprelease.pack") {
 		t.Fatalf("new: exit %d: %s%s", exit, stdout, stderr)
 	}
 	bin, again := filepath.Join(dir, "my-total"), filepath.Join(t.TempDir(), "again")
@@ -51,7 +51,7 @@ func TestPluginNewPython(t *testing.T) {
 	if !bytes.Equal(mustRead(t, bin), mustRead(t, again)) {
 		t.Error("the same sources make other bytes")
 	}
-	if exit, stdout, stderr := command(t, "plugin", "check", bin, "--pairs", "1", "--releases", "-1"); exit != 0 {
+	if exit, stdout, stderr := commandLine(t, "plugin", "check", bin, "--pairs", "1", "--releases", "-1"); exit != 0 {
 		t.Errorf("check: exit %d\n%s%s", exit, stdout, stderr)
 	}
 
@@ -66,12 +66,12 @@ func TestPluginNewPython(t *testing.T) {
 		t.Fatal(err)
 	}
 	pack(t, dir, dir, bin)
-	exit, stdout, stderr := command(t, "plugin", "check", bin, "--pairs", "1", "--releases", "-1")
+	exit, stdout, stderr := commandLine(t, "plugin", "check", bin, "--pairs", "1", "--releases", "-1")
 	if exit != 5 || !strings.Contains(stdout, "l1-sensitivity: one record added") {
 		t.Errorf("broken: exit %d\n%s%s", exit, stdout, stderr)
 	}
 	for _, args := range [][]string{{"--lang", "cobol"}, {"--lang", "python", "--replace", root}} {
-		if exit, _, _ := command(t, append([]string{"plugin", "new", "x", "--dir", filepath.Join(t.TempDir(), "x")}, args...)...); exit != 2 {
+		if exit, _, _ := commandLine(t, append([]string{"plugin", "new", "x", "--dir", filepath.Join(t.TempDir(), "x")}, args...)...); exit != 2 {
 			t.Errorf("%v: exit %d", args, exit)
 		}
 	}
@@ -96,11 +96,8 @@ func TestHistogramMean(t *testing.T) {
 		t.Errorf("%q, %v", lines[1], err)
 	}
 
-	pinned, err := pluginFile(bin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := host.Command{Name: "histogram-mean", Path: bin, SHA256: pinned.SHA256}
+	pinned := digestOf(t, bin)
+	cmd := host.Command{Name: "histogram-mean", Path: bin, SHA256: pinned}
 	p := conformance.NewProcess(cmd, false)
 	requests, err := sdktest.Requests(t.Context(), p, 1)
 	p.Close()
@@ -145,7 +142,7 @@ func TestNodePlugin(t *testing.T) {
 	if x, err := strconv.Atoi(lines[len(lines)-1]); err != nil || x < 1017 || x > 1137 {
 		t.Errorf("%q, %v", lines, err)
 	}
-	if exit, stdout, stderr := command(t, "plugin", "check", bin, "--pairs", "1", "--releases", "-1"); exit != 0 {
+	if exit, stdout, stderr := commandLine(t, "plugin", "check", bin, "--pairs", "1", "--releases", "-1"); exit != 0 {
 		t.Errorf("check: exit %d\n%s%s", exit, stdout, stderr)
 	}
 }
@@ -154,20 +151,17 @@ func TestNodePlugin(t *testing.T) {
 // of the releases.
 func runPinned(t *testing.T, bin, template string) map[string][]byte {
 	t.Helper()
-	pinned, err := pluginFile(bin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pinned := digestOf(t, bin)
 	data, err := filepath.Abs(root + "/examples/data")
 	if err != nil {
 		t.Fatal(err)
 	}
 	job := filepath.Join(filepath.Dir(bin), "job.yaml")
-	text := strings.NewReplacer("sha256: SHA256}", "sha256: "+pinned.SHA256+"}", "../../data", data).Replace(string(mustRead(t, template)))
+	text := strings.NewReplacer("sha256: SHA256}", "sha256: "+pinned+"}", "../../data", data).Replace(string(mustRead(t, template)))
 	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if exit, _, stderr := command(t, "run", "--create-ledger", job); exit != 0 {
+	if exit, _, stderr := commandLine(t, "run", "--create-ledger", job); exit != 0 {
 		t.Fatalf("run: exit %d: %s", exit, stderr)
 	}
 	out := map[string][]byte{}

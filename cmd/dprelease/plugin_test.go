@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -11,10 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 const root = "../.."
+
+// lean are the flags of go build with which plugin new tells to build.
+var lean = []string{"-trimpath", "-ldflags=-s", "-tags=grpcnotrace"}
 
 // goRun runs the go command without a network in a module of its own.
 func goRun(t *testing.T, dir string, args ...string) {
@@ -32,16 +38,27 @@ func goRun(t *testing.T, dir string, args ...string) {
 
 // command runs one command line of the program in this process; built-in mechanisms
 // are served by this test binary.
-func command(t *testing.T, args ...string) (exit int, stdout, stderr string) {
+func commandLine(t *testing.T, args ...string) (exit int, stdout, stderr string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out, errw bytes.Buffer
-	e := &environment{in: strings.NewReader(""), out: &out, errw: &errw, getenv: os.LookupEnv, self: self, jobs: pipelineJobs{}}
+	e := &environment{Environment: &command.Environment{In: strings.NewReader(""), Out: &out, Errw: &errw, Getenv: os.LookupEnv, Self: self}, jobs: pipelineJobs{}}
 	exit = e.execute(context.Background(), args)
 	return exit, out.String(), errw.String()
+}
+
+// digestOf returns the digest by which a job pins a plugin.
+func digestOf(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // TestThirdParty is the story of a mechanism from elsewhere: built in its own module,
@@ -53,10 +70,7 @@ func TestThirdParty(t *testing.T) {
 	goRun(t, source, "build", "-o", bin, ".")
 	goRun(t, source, "test", ".")
 
-	pinned, err := pluginFile(bin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pinned := digestOf(t, bin)
 	job := filepath.Join(dir, "job.yaml")
 	write := func(digest string) {
 		t.Helper()
@@ -78,15 +92,15 @@ func TestThirdParty(t *testing.T) {
 	}
 
 	write(strings.Repeat("0", 64))
-	if exit, _, stderr := command(t, "run", job); exit != 5 || !strings.Contains(stderr, "PLUGIN_CHECKSUM") {
+	if exit, _, stderr := commandLine(t, "run", job); exit != 5 || !strings.Contains(stderr, "PLUGIN_CHECKSUM") {
 		t.Errorf("another digest: exit %d: %s", exit, stderr)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
 		t.Error("another digest: something was released")
 	}
 
-	write(pinned.SHA256)
-	if exit, _, stderr := command(t, "run", job); exit != 0 {
+	write(pinned)
+	if exit, _, stderr := commandLine(t, "run", job); exit != 0 {
 		t.Fatalf("run: exit %d: %s", exit, stderr)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "out", "api_trimmed.csv"))
@@ -104,13 +118,13 @@ func TestThirdParty(t *testing.T) {
 		t.Errorf("estimate %v, %v", x, err)
 	}
 	report, err := os.ReadFile(filepath.Join(dir, "out", "report.json"))
-	if err != nil || !bytes.Contains(report, []byte(pinned.SHA256)) {
+	if err != nil || !bytes.Contains(report, []byte(pinned)) {
 		t.Errorf("the report does not name the plugin's digest: %v", err)
 	}
 
 	for _, args := range [][]string{{"--job", job}, nil} {
-		exit, stdout, stderr := command(t, append([]string{"plugin", "check", bin, "--pairs", "5", "--releases", "120"}, args...)...)
-		if exit != 0 || !strings.Contains(stdout, "\nNOT REFUTED") || !strings.Contains(stdout, pinned.SHA256) {
+		exit, stdout, stderr := commandLine(t, append([]string{"plugin", "check", bin, "--pairs", "5", "--releases", "120"}, args...)...)
+		if exit != 0 || !strings.Contains(stdout, "\nNOT REFUTED") || !strings.Contains(stdout, pinned) {
 			t.Errorf("check %v: exit %d\n%s%s", args, exit, stdout, stderr)
 		}
 		if strings.Contains(strings.ToLower(stdout), "passed") {
@@ -122,7 +136,7 @@ func TestThirdParty(t *testing.T) {
 // TestPluginNew: what new writes builds and is not refuted; broken, it is.
 func TestPluginNew(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my-total")
-	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", dir); exit != 0 {
+	if exit, _, stderr := commandLine(t, "plugin", "new", "my-total", "--dir", dir); exit != 0 {
 		t.Fatalf("new: exit %d: %s", exit, stderr)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -136,20 +150,20 @@ func TestPluginNew(t *testing.T) {
 	check := []string{"plugin", "check", bin, "--pairs", "5", "--releases", "120"}
 	if !testing.Short() { // TestThirdParty checks another good one
 		goRun(t, dir, "vet", ".") // compiles the test too, which the third party's story runs
-		goRun(t, dir, append([]string{"build"}, strings.Fields(lean)...)...)
+		goRun(t, dir, append([]string{"build"}, lean...)...)
 		if info, err := os.Stat(bin); err != nil || info.Size() >= 12_000_000 {
 			t.Errorf("the plugin has %d bytes, %v", info.Size(), err)
 		}
-		if exit, stdout, stderr := command(t, check...); exit != 0 {
+		if exit, stdout, stderr := commandLine(t, check...); exit != 0 {
 			t.Errorf("check: exit %d\n%s%s", exit, stdout, stderr)
 		}
 	}
-	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", dir); exit != 2 || !strings.Contains(stderr, "exists") {
+	if exit, _, stderr := commandLine(t, "plugin", "new", "my-total", "--dir", dir); exit != 2 || !strings.Contains(stderr, "exists") {
 		t.Errorf("new on top of it: exit %d: %s", exit, stderr)
 	}
 
 	replaced := filepath.Join(t.TempDir(), "my-total")
-	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", replaced, "--replace", root); exit != 0 {
+	if exit, _, stderr := commandLine(t, "plugin", "new", "my-total", "--dir", replaced, "--replace", root); exit != 0 {
 		t.Errorf("--replace: exit %d: %s", exit, stderr)
 	}
 	if out, err := os.ReadDir(filepath.Join(replaced, "dprelease")); err == nil {
@@ -172,8 +186,8 @@ func TestPluginNew(t *testing.T) {
 	if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	goRun(t, dir, append([]string{"build"}, strings.Fields(lean)...)...)
-	exit, stdout, stderr := command(t, append(check, "--json")...)
+	goRun(t, dir, append([]string{"build"}, lean...)...)
+	exit, stdout, stderr := commandLine(t, append(check, "--json")...)
 	var v struct {
 		Verdict  string
 		SHA256   string
@@ -194,7 +208,7 @@ func TestPluginNew(t *testing.T) {
 func TestPluginCheckBuiltin(t *testing.T) {
 	tier.Full(t, "TestCheckEnds")
 	for _, args := range [][]string{{"mean"}, {"mean", "--job", root + "/examples/schools/job.yaml"}} {
-		exit, stdout, stderr := command(t, append([]string{"plugin", "check", "--pairs", "3", "--releases", "-1", "--builtin"}, args...)...)
+		exit, stdout, stderr := commandLine(t, append([]string{"plugin", "check", "--pairs", "3", "--releases", "-1", "--builtin"}, args...)...)
 		if exit != 0 || !strings.Contains(stdout, "NOT REFUTED") {
 			t.Errorf("%v: exit %d\n%s%s", args, exit, stdout, stderr)
 		}
@@ -215,17 +229,20 @@ func TestPluginUsage(t *testing.T) {
 		{2, "source of dprelease", []string{"plugin", "new", "x", "--replace", t.TempDir()}},
 		{5, "cannot be checked", []string{"plugin", "check", "/nonexistent"}},
 	} {
-		if exit, stdout, stderr := command(t, c.args...); exit != c.exit || stdout != "" || !strings.Contains(stderr, c.want) {
+		if exit, stdout, stderr := commandLine(t, c.args...); exit != c.exit || stdout != "" || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: exit %d\n%s%s", c.args, exit, stdout, stderr)
 		}
 	}
-	exit, stdout, _ := command(t, "plugin", "check", "/bin/true")
+	exit, stdout, _ := commandLine(t, "plugin", "check", "/bin/true")
 	if exit != 5 || !strings.Contains(stdout, "describe:") {
 		t.Errorf("a program that is no plugin: exit %d: %s", exit, stdout)
 	}
-	exit, stdout, _ = command(t, "plugin", "list", "--json")
-	var all []listed
-	if err := json.Unmarshal([]byte(stdout), &all); err != nil || exit != 0 || len(all) != len(builtins) {
+	exit, stdout, _ = commandLine(t, "plugin", "list", "--json")
+	var all []struct {
+		Name                string
+		Weighted, Intervals bool
+	}
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil || exit != 0 || len(all) != len(command.Builtins) {
 		t.Errorf("list: exit %d, %v: %s", exit, err, stdout)
 	}
 	able := map[string][2]bool{}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/linear"
@@ -369,7 +370,7 @@ func TestNothingButTheReleasesDependsOnData(t *testing.T) {
 			})
 		}
 	}
-	for name := range builtins {
+	for name := range command.Builtins {
 		if !strings.Contains(used, "mechanism: "+name+",") {
 			t.Errorf("no case has the mechanism %s", name)
 		}

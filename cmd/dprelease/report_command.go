@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -24,14 +25,14 @@ table nor the ledger. A file with another digest than in report.json is refused.
 		},
 		RunE: func(c *cobra.Command, args []string) error { return e.writePages(c.Context(), args[0]) },
 	}
-	e.outputFlags(c, "print JSON")
+	e.OutputFlags(c, "print JSON")
 	return c
 }
 
 func (e *environment) writePages(ctx context.Context, dir string) error {
 	if err := pipeline.WritePages(ctx, dir); err != nil {
-		return e.fail(ctx, err)
+		return e.Fail(ctx, err)
 	}
 	page, public := filepath.Join(dir, "report.html"), filepath.Join(dir, "report-public.html")
-	return e.say(map[string]any{"event": "done", "exit": exitDone, "report": page, "public": public}, "%s\n%s\n", page, public)
+	return e.Say(map[string]any{"event": "done", "exit": command.ExitDone, "report": page, "public": public}, "%s\n%s\n", page, public)
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/command"
 )
 
 // bird stands in files that are no job; nothing that the program prints may hold a part of it.
@@ -126,7 +128,7 @@ func reallyRun(t *testing.T, args []string) (exit int, out, errs string) {
 	defer cancel()
 	done := make(chan int, 1)
 	go func() {
-		env := &environment{in: strings.NewReader(""), out: &o, errw: &e, getenv: nothingSet, self: self, jobs: pipelineJobs{}}
+		env := &environment{Environment: &command.Environment{In: strings.NewReader(""), Out: &o, Errw: &e, Getenv: nothingSet, Self: self}, jobs: pipelineJobs{}}
 		done <- env.execute(ctx, args)
 	}()
 	select {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 )
@@ -21,13 +22,15 @@ var longWords = words("verdict    " + strings.TrimSpace(strings.Repeat("noise an
 // told is a story with a long answer.
 type told struct{ story }
 
-func (told) plan(context.Context, *job.Job, pipeline.Options) (answer, error) { return longWords, nil }
+func (told) plan(context.Context, *job.Job, pipeline.Options) (command.Answer, error) {
+	return longWords, nil
+}
 
 // laid runs a command line with a value of COLUMNS, "" for none, and gives its output.
 func laid(columns string, j jobs, args ...string) (out, errw string) {
 	var o, e bytes.Buffer
-	env := &environment{in: strings.NewReader(""), out: &o, errw: &e, self: "/self", jobs: j,
-		getenv: func(name string) (string, bool) { return columns, name == "COLUMNS" && columns != "" }}
+	env := &environment{Environment: &command.Environment{In: strings.NewReader(""), Out: &o, Errw: &e, Self: "/self",
+		Getenv: func(name string) (string, bool) { return columns, name == "COLUMNS" && columns != "" }}, jobs: j}
 	env.execute(context.Background(), args)
 	return o.String(), e.String()
 }
@@ -113,8 +116,8 @@ func TestLinesOfHelp(t *testing.T) {
 func TestLinesOfTerminals(t *testing.T) {
 	for width, most := range map[int]int{0: 80, 30: 40, 72: 72, 200: 100} {
 		screen, terminal := pseudoTerminal(t, width)
-		env := &environment{in: strings.NewReader(""), out: terminal, errw: io.Discard, self: "/self", getenv: nothingSet, jobs: &told{}}
-		if exit := env.execute(context.Background(), []string{"plan", "j.yaml"}); exit != exitDone {
+		env := &environment{Environment: &command.Environment{In: strings.NewReader(""), Out: terminal, Errw: io.Discard, Self: "/self", Getenv: nothingSet}, jobs: &told{}}
+		if exit := env.execute(context.Background(), []string{"plan", "j.yaml"}); exit != command.ExitDone {
 			t.Fatal(exit)
 		}
 		buf := make([]byte, 4096)

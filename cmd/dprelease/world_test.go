@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
 	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
@@ -198,7 +199,7 @@ func (p *process) end(t testing.TB) string {
 	ok = ok && strings.Count(said, "\n") == 1
 	if p.errs.Len() == 0 {
 		lines := strings.Split(strings.TrimSpace(p.out.String()), "\n")
-		var last ending
+		var last command.Ending
 		ok = json.Unmarshal([]byte(lines[len(lines)-1]), &last) == nil && last.Event == "failed" && last.Exit == exit.ExitCode()
 		code = last.Code
 	}

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/pipeline"
-	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
@@ -19,41 +18,21 @@ import (
 // described are the built-in mechanisms, by name.
 var described = sync.OnceValue(func() map[string]sdk.Description {
 	out := map[string]sdk.Description{}
-	for name, m := range builtin.Mechanisms() {
-		out[name] = m.Describe()
+	for _, d := range command.DescribeBuiltins() {
+		out[d.Name] = d
 	}
 	return out
 })
 
-// builtins are the names of the built-in mechanisms, in order.
-func builtins() (names []string) {
-	for name := range described() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // options are those of every verb of the pipeline.
 func (s *Session) options() pipeline.Options {
-	o := pipeline.Options{Self: s.Self, Version: s.Version} // several plans at once: none is the sole parent
-	for _, name := range builtins() {
-		o.Builtins = append(o.Builtins, described()[name])
-	}
-	return o
+	// several plans at once: none is the sole parent
+	return pipeline.Options{Self: s.Self, Version: s.Version, Builtins: command.DescribeBuiltins()}
 }
 
 // read reads the text of a job as the command check does.
 func (s *Session) read(text string) (*job.Job, error) {
-	j, err := pipeline.Parse(s.Path, []byte(text), s.Getenv, s.Set...)
-	var problems job.Problems
-	if j == nil || err != nil && !errors.As(err, &problems) {
-		return nil, err
-	}
-	if problems = append(problems, j.CheckMechanisms(builtins(), builtin.Words())...); len(problems) > 0 {
-		problems = append(problems, pipeline.ParamProblems(j, s.options().Builtins)...)
-	}
-	return j, problems.Sort().Err()
+	return command.Named(pipeline.Parse(s.Path, []byte(text), s.Getenv, s.Set...))
 }
 
 // found holds the answers of check and plan about a job.

@@ -8,12 +8,13 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 )
 
 // statistics are the built-in mechanisms, those first that offices know best.
 func (m *maker) statistics() (out []choice) {
-	for _, name := range builtins() {
+	for _, name := range command.BuiltinNames() {
 		d := described()[name]
 		c := choice{Value: name, Label: m.or("mechanism."+name, name), Help: d.Summary, Foreign: true}
 		if d.Grouped {

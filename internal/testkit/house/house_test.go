@@ -65,7 +65,7 @@ var only = []struct {
 }{
 	{"github.com/hashicorp/go-plugin", []string{"internal/plugin/host"}},
 	{"github.com/apache/arrow", []string{"internal/data/table", "internal/plugin/host"}},
-	{"github.com/spf13/cobra", []string{"cmd/dprelease"}},
+	{"github.com/spf13/cobra", []string{"cmd/dprelease", "internal/command", "internal/author"}},
 	{"github.com/jackc/pgx", []string{"internal/data/database", "ledger", "ledger/postgres"}},
 	{"cel.dev/cel-go", []string{"internal/rows/formula"}},
 	{"google.golang.org/grpc", []string{"internal/plugin/host", "internal/plugin/wire", "internal/plugin/conformance", "plugins/sdk/serve"}},
@@ -87,7 +87,10 @@ var never = []struct {
 	{"ledger", module + "internal/job"}, {"ledger", module + "internal/plan"}, {"ledger", module + "internal/run"}, {"ledger", module + "internal/rows"}, {"ledger", module + "internal/plugin"}, {"ledger", module + "internal/say"}, {"ledger", module + "privacy/expr"}, {"ledger", "gopkg.in/yaml.v3"},
 	{"internal/data/table", module + "privacy"}, {"internal/noise", module + "internal/data/table"},
 	{"internal/job", module + "pipeline"},
-	{"cmd/dprelease", module + "internal/design"}, {"pipeline", module + "internal/design"}, // the core links no page
+	{"pipeline", module + "internal/command"}, {"pipeline", module + "internal/design"},
+	// The program that holds private rows links nothing that only serves people before a run.
+	{"cmd/dprelease", module + "internal/author"}, {"cmd/dprelease", module + "internal/design"}, {"cmd/dprelease", module + "internal/plan/planner"},
+	{"cmd/dprelease", module + "internal/plan/account"}, {"cmd/dprelease", module + "plugins/sdk/sdktest"}, {"cmd/dprelease", module + "internal/plugin/conformance"},
 }
 
 // floors are the packages that carry a job out, from the ground up. A package reaches
@@ -100,7 +103,8 @@ var floors = [][]string{
 	{"internal/run", "internal/run/output"},
 	{"internal/run/budget", "internal/run/look"},
 	{"pipeline"},
-	{"cmd/dprelease"},
+	{"internal/command"},
+	{"internal/author", "cmd/dprelease"},
 }
 
 // unknown lists the packages that the plan of a job must not reach: rows, files, processes, and the

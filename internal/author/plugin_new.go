@@ -1,4 +1,4 @@
-package main
+package author
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease"
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/plugins/python"
 )
@@ -68,16 +69,16 @@ source of the SDK, or a mechanism in Python. It never overwrites anything.`,
 				write = func() error { return errors.New("--lang is go or python, and --replace is for go") }
 			}
 			if err := write(); err != nil {
-				e.tell(e.errw, "dprelease: %v\n", err)
-				return failed{exitUsage}
+				e.Tell(e.Errw, "dprelease: %v\n", err)
+				return command.Exited(command.ExitUsage)
 			}
-			return e.say(map[string]string{"event": "done", "dir": dir}, "wrote %s; next: cd %s && %s && dprelease plugin check ./%s\n", dir, dir, next, args[0])
+			return e.Say(map[string]string{"event": "done", "dir": dir}, "wrote %s; next: cd %s && %s && dprelease plugin check ./%s\n", dir, dir, next, args[0])
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "the folder to write; by default NAME")
 	c.Flags().StringVar(&language, "lang", "go", "the language: go or python")
 	c.Flags().StringVar(&replace, "replace", "", "use the dprelease in this folder instead of a copy of the SDK")
-	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&e.JSON, "json", false, "print JSON")
 	return c
 }
 

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -16,13 +16,13 @@ import (
 // columns returns the width that text for people is laid out for: what $COLUMNS says,
 // or else the terminal's width, and 0 where there is none: programs read lines as they
 // are.
-func (e *environment) columns(w io.Writer) int {
-	if v, ok := e.getenv("COLUMNS"); ok {
+func (e *Environment) columns(w io.Writer) int {
+	if v, ok := e.Getenv("COLUMNS"); ok {
 		if n, err := strconv.Atoi(v); err == nil && n > 0 {
 			return prose.Columns(n)
 		}
 	}
-	if !isTerminal(w) {
+	if !IsTerminal(w) {
 		return 0
 	}
 	return prose.Columns(terminalColumns(w))
@@ -38,9 +38,9 @@ func terminalColumns(w io.Writer) int {
 	return 80
 }
 
-// people lets write print text for people to w. What programs read must not go
+// People lets write print text for people to w. What programs read must not go
 // through it.
-func (e *environment) people(w io.Writer, write func(io.Writer) error) error {
+func (e *Environment) People(w io.Writer, write func(io.Writer) error) error {
 	var b strings.Builder
 	if err := write(&b); err != nil {
 		return err
@@ -62,9 +62,9 @@ var colours = strings.NewReplacer("\n✗ ", "\n\x1b[31m✗\x1b[0m ", "\n! ", "\n
 
 // coloured reports whether a person looks and has nothing against colours: see
 // no-color.org and CLICOLOR.
-func (e *environment) coloured(w io.Writer) bool {
+func (e *Environment) coloured(w io.Writer) bool {
 	value := func(name string) string {
-		v, _ := e.getenv(name)
+		v, _ := e.Getenv(name)
 		return v
 	}
 	switch forced := value("CLICOLOR_FORCE"); {
@@ -75,12 +75,12 @@ func (e *environment) coloured(w io.Writer) bool {
 	case value("CLICOLOR") == "0" || value("TERM") == "dumb":
 		return false
 	}
-	return isTerminal(w)
+	return IsTerminal(w)
 }
 
-// tell prints text for people.
-func (e *environment) tell(w io.Writer, format string, args ...any) error {
-	return e.people(w, func(w io.Writer) error {
+// Tell prints text for people.
+func (e *Environment) Tell(w io.Writer, format string, args ...any) error {
+	return e.People(w, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, format, args...)
 		return err
 	})
@@ -89,9 +89,9 @@ func (e *environment) tell(w io.Writer, format string, args ...any) error {
 // help lays the help of a command out for a terminal: its paragraphs anew, and the
 // words about flags beside them. Usage lines and examples are commands to be copied:
 // they stay as they are.
-func (e *environment) help(show func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+func (e *Environment) help(show func(*cobra.Command, []string)) func(*cobra.Command, []string) {
 	return func(c *cobra.Command, args []string) {
-		columns := e.columns(e.out)
+		columns := e.columns(e.Out)
 		if columns == 0 {
 			show(c, args)
 			return
@@ -99,13 +99,13 @@ func (e *environment) help(show func(*cobra.Command, []string)) func(*cobra.Comm
 		var b strings.Builder
 		c.SetOut(&b)
 		show(c, args)
-		c.SetOut(e.out)
+		c.SetOut(e.Out)
 		about, usage, found := strings.Cut(b.String(), "\nUsage:\n")
 		text := prose.Fill(about, columns)
 		if found {
 			text += "\nUsage:\n" + laidUsage(usage, columns)
 		}
-		_, _ = io.WriteString(e.out, text) // as cobra: help that nobody reads is no failure
+		_, _ = io.WriteString(e.Out, text) // as cobra: help that nobody reads is no failure
 	}
 }
 
@@ -123,4 +123,10 @@ func laidUsage(usage string, columns int) string {
 		out.WriteString(line)
 	}
 	return out.String()
+}
+
+// IsTerminal reports whether a person reads what is written to w.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -25,27 +25,27 @@ func meant(word string, known []string) string {
 	return ""
 }
 
-// didYouMean ends an error about a word that is not known, with mark in front of
+// DidYouMean ends an error about a word that is not known, with mark in front of
 // the word that is.
-func didYouMean(mark, word string, known []string) string {
+func DidYouMean(mark, word string, known []string) string {
 	if near := meant(word, known); near != "" {
 		return " (did you mean " + mark + near + "?)"
 	}
 	return ""
 }
 
-// oneOf refuses a value that is none of the known ones.
-func oneOf(what, word string, known []string) error {
+// OneOf refuses a value that is none of the known ones.
+func OneOf(what, word string, known []string) error {
 	for _, k := range known {
 		if word == k {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: must be %s, not %q%s", what, enumerated(known), word, didYouMean("", word, known))
+	return fmt.Errorf("%s: must be %s, not %q%s", what, Enumerated(known), word, DidYouMean("", word, known))
 }
 
-// enumerated is "a, b or c".
-func enumerated(words []string) string {
+// Enumerated is "a, b or c".
+func Enumerated(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
@@ -64,7 +64,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 		return err
 	}
 	if c.HasSubCommands() && c.Flags().NArg() > 0 {
-		return unknownCommand(c, c.Flags().Args()) // whose flags nobody knows
+		return UnknownCommand(c, c.Flags().Args()) // whose flags nobody knows
 	}
 	word := unknown.GetSpecifiedName()
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
@@ -79,7 +79,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 			known = append(known, f.Name)
 		}
 	})
-	return fmt.Errorf("%w%s", err, didYouMean("--", word, known))
+	return fmt.Errorf("%w%s", err, DidYouMean("--", word, known))
 }
 
 // takes describes the values that a flag takes.
@@ -101,19 +101,19 @@ func takes(f *pflag.Flag) string {
 	return "of type " + f.Value.Type()
 }
 
-// commandMissing refuses a command that needs another one below it.
-func commandMissing(c *cobra.Command, _ []string) error {
+// CommandMissing refuses a command that needs another one below it.
+func CommandMissing(c *cobra.Command, _ []string) error {
 	var names []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() && sub.Name() != "completion" && sub.Name() != "help" {
 			names = append(names, sub.Name())
 		}
 	}
-	return errors.New("a command is missing: " + enumerated(names))
+	return errors.New("a command is missing: " + Enumerated(names))
 }
 
-// unknownCommand refuses the arguments of a command that only has commands below it.
-func unknownCommand(c *cobra.Command, args []string) error {
+// UnknownCommand refuses the arguments of a command that only has commands below it.
+func UnknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	}
 	c.SuggestionsMinimumDistance = 2 // as where cobra itself suggests
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = " (did you mean " + enumerated(near) + "?)"
+		hint = " (did you mean " + Enumerated(near) + "?)"
 	}
 	return fmt.Errorf("unknown command %q%s%s", args[0], of, hint)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/run/draft"
+	"github.com/dprelease/dprelease/internal/design/draft"
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 

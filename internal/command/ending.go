@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -16,21 +16,30 @@ import (
 
 // The exit codes that the command line itself uses; docs/exit-codes.md has all.
 const (
-	exitDone        = pipeline.ExitDone
-	exitBug         = pipeline.ExitBug
-	exitUsage       = pipeline.ExitUsage
-	exitInvalidJob  = pipeline.ExitInvalidJob
-	exitInterrupted = pipeline.ExitInterrupted
+	ExitDone        = pipeline.ExitDone
+	ExitBug         = pipeline.ExitBug
+	ExitUsage       = pipeline.ExitUsage
+	ExitInvalidJob  = pipeline.ExitInvalidJob
+	ExitInterrupted = pipeline.ExitInterrupted
 )
 
-// failed is the error of a command that has printed its own error, or has none
+// Failed is the error of a command that has printed its own error, or has none
 // to print.
-type failed struct{ exit int }
+type Failed struct{ Exit int }
 
-func (f failed) Error() string { return fmt.Sprintf("exit %d", f.exit) }
+// Error names the exit code.
+func (f Failed) Error() string { return fmt.Sprintf("exit %d", f.Exit) }
 
-// ending is the last line of a command that did not succeed.
-type ending struct {
+// Exited returns the error of a command that knows its exit code, nil where it is done.
+func Exited(exit int) error {
+	if exit == ExitDone {
+		return nil
+	}
+	return Failed{exit}
+}
+
+// Ending is the last line of a command that did not succeed.
+type Ending struct {
 	Event   string         `json:"event"` // "failed"
 	Exit    int            `json:"exit"`
 	Code    string         `json:"code"`
@@ -42,54 +51,54 @@ type ending struct {
 	Unconfined []string `json:"unconfined,omitempty"`
 }
 
-// unspent is a failure before any debit.
-func unspent(exit int, code, message string) ending {
-	return ending{Event: "failed", Exit: exit, Code: code, Spent: pipeline.SpentNone, Retry: pipeline.CodeOf(code).Retry, Message: message,
+// Unspent is a failure before any debit.
+func Unspent(exit int, code, message string) Ending {
+	return Ending{Event: "failed", Exit: exit, Code: code, Spent: pipeline.SpentNone, Retry: pipeline.CodeOf(code).Retry, Message: message,
 		At: time.Now().UTC().Format(time.RFC3339)}
 }
 
-// last returns the line that a terminal shows below the message of a failure.
-func (f ending) last() string {
+// Last returns the line that a terminal shows below the message of a failure.
+func (f Ending) Last() string {
 	line := fmt.Sprintf("failed: code %s, exit %d; spent: %s; retry: %s; %s", f.Code, f.Exit, f.Spent, f.Retry, f.At)
 	if len(f.Unconfined) > 0 {
-		line += "; not confined: " + oneLine(strings.Join(f.Unconfined, ", "))
+		line += "; not confined: " + OneLine(strings.Join(f.Unconfined, ", "))
 	}
 	return line
 }
 
-// explain turns an error into an exit code, a fixed code word and a text, and
+// Explain turns an error into an exit code, a fixed code word and a text, and
 // into the problems of the job where that is what it holds. Only errors of known
 // kinds may speak: any other could hold a cell value (P20).
-func explain(ctx context.Context, err error) (ending, job.Problems) {
+func Explain(ctx context.Context, err error) (Ending, job.Problems) {
 	var known *pipeline.Failure
-	var by interrupted
+	var by Interrupted
 	stopped := errors.As(context.Cause(ctx), &by)
 	if errors.As(err, &known) {
-		f := unspent(known.Exit, known.Code, known.Message)
+		f := Unspent(known.Exit, known.Code, known.Message)
 		f.Spent, f.Retry = known.Cost(), known.Retry()
-		if stopped && f.Exit == exitInterrupted {
-			f.Exit = by.exit()
+		if stopped && f.Exit == ExitInterrupted {
+			f.Exit = by.Exit()
 		}
 		return f, nil
 	}
-	problems := problemsOf(err)
+	problems := ProblemsOf(err)
 	switch {
 	case stopped:
 		// A check that was cut off may look like a problem of the job.
-		return unspent(by.exit(), "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"), nil
+		return Unspent(by.Exit(), "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"), nil
 	case len(problems) > 0:
-		return unspent(exitInvalidJob, "INVALID_JOB", "the job is not valid; nothing was drawn and nothing was spent"), problems
+		return Unspent(ExitInvalidJob, "INVALID_JOB", "the job is not valid; nothing was drawn and nothing was spent"), problems
 	case errors.Is(err, context.Canceled):
-		return unspent(exitInterrupted, "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"), nil
+		return Unspent(ExitInterrupted, "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"), nil
 	}
 	// Nobody knows where this came from, so nobody knows what it spent.
-	f := unspent(exitBug, "INTERNAL", fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err))
+	f := Unspent(ExitBug, "INTERNAL", fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err))
 	f.Spent = pipeline.SpentUnknown
 	return f, nil
 }
 
-// problemsOf are the problems of a job that an error holds.
-func problemsOf(err error) job.Problems {
+// ProblemsOf are the problems of a job that an error holds.
+func ProblemsOf(err error) job.Problems {
 	var many job.Problems
 	var one job.Problem
 	switch {
@@ -107,10 +116,10 @@ func guard(errw io.Writer, f func() int) (exit int) {
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(errw, "dprelease: a bug: panic of type %T in %s; please report it\n", r, origin())
-			f := unspent(exitBug, "PANIC", "")
+			f := Unspent(ExitBug, "PANIC", "")
 			f.Spent = pipeline.SpentUnknown
-			fmt.Fprintln(errw, f.last())
-			exit = exitBug
+			fmt.Fprintln(errw, f.Last())
+			exit = ExitBug
 		}
 	}()
 	return f()

@@ -1,14 +1,16 @@
-package main
+package author
 
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"go.uber.org/goleak"
 )
 
@@ -23,7 +25,7 @@ func TestServesUntilItIsStopped(t *testing.T) {
 	defer stop()
 	r, w := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, []string{"--", "people.csv"}, w); w.Close() }()
+	go func() { ended <- ask(ctx, w, "design", "--", "people.csv"); w.Close() }()
 	address := ""
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		if line := strings.TrimSpace(lines.Text()); strings.HasPrefix(line, "http://") {
@@ -52,6 +54,16 @@ func TestServesUntilItIsStopped(t *testing.T) {
 	}
 }
 
+// ask runs one command line.
+func ask(ctx context.Context, out io.Writer, args ...string) error {
+	var said strings.Builder
+	e := &command.Environment{In: strings.NewReader(""), Out: out, Errw: &said, Getenv: os.LookupEnv, Load: command.Load}
+	if Execute(ctx, e, args) != command.ExitDone {
+		return errors.New(said.String())
+	}
+	return nil
+}
+
 // A job that is there is not begun anew by mistake.
 func TestRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -61,10 +73,10 @@ func TestRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"people.csv":           "people.yaml is there already: open it with dprelease design people.yaml",
 		"data/people.parquet/": "people.yaml is there already",
-		"a b":                  "design takes one table or one job",
-		"--port 80":            "flag provided but not defined",
+		"a b":                  "accepts at most 1 arg",
+		"--port 80":            "unknown flag: --port",
 	} {
-		if err := run(t.Context(), strings.Fields(args), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if err := ask(t.Context(), io.Discard, append([]string{"design"}, strings.Fields(args)...)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}

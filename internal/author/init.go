@@ -1,4 +1,4 @@
-package main
+package author
 
 import (
 	"context"
@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/run/draft"
+	"github.com/dprelease/dprelease/internal/command"
+	"github.com/dprelease/dprelease/internal/design/draft"
 )
 
 func (e *environment) init() *cobra.Command {
@@ -47,11 +48,11 @@ alone, where it finds the delimiter and the encoding.`,
 func (e *environment) draft(ctx context.Context, s draft.Source, out string) error {
 	text, err := draft.Write(ctx, s)
 	if err != nil {
-		return e.fail(ctx, err)
+		return e.Fail(ctx, err)
 	}
 	if out == "" {
-		_, err := e.out.Write(text)
-		return e.printed(err)
+		_, err := e.Out.Write(text)
+		return e.Printed(err)
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
@@ -62,7 +63,7 @@ func (e *environment) draft(ctx context.Context, s draft.Source, out string) err
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		return e.failWith(unspent(exitBug, "OUTPUT", out+" cannot be written"), nil)
+		return e.FailWith(command.Unspent(command.ExitBug, "OUTPUT", out+" cannot be written"), nil)
 	}
-	return e.say(nil, "%s: fill in the lines with FILL IN; dprelease check %s lists what is left\n", out, out)
+	return e.Say(nil, "%s: fill in the lines with FILL IN; dprelease check %s lists what is left\n", out, out)
 }

@@ -1,4 +1,4 @@
-package main
+package author
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/plugin/approve"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
@@ -60,7 +61,7 @@ public key CATALOG.pub lies beside the catalog, give its secret key with --sign.
 	f.BoolVar(&a.SelfNoising, "allow-self-noising", false, "approve a plugin that draws its own noise")
 	a.config.Seed = 1
 	f.IntVar(&a.config.Pairs, "pairs", 60, "pairs of tables to try with each request")
-	f.BoolVar(&e.json, "json", false, "print JSON")
+	f.BoolVar(&e.JSON, "json", false, "print JSON")
 	return c
 }
 
@@ -78,13 +79,13 @@ func signFlag(c *cobra.Command, into *string) {
 // uncatalogued returns the failure for a bad catalog, or for a plugin that did not get into
 // it.
 func (e *environment) uncatalogued(format string, args ...any) error {
-	return e.failWith(unspent(pipeline.ExitPlugin, "PLUGIN_CATALOG", fmt.Sprintf(format, args...)), nil)
+	return e.FailWith(command.Unspent(pipeline.ExitPlugin, "PLUGIN_CATALOG", fmt.Sprintf(format, args...)), nil)
 }
 
 func (e *environment) add(ctx context.Context, source string, a approval) error {
 	expires, err := expiry(a.expires, time.Now())
 	if err != nil {
-		return e.failWith(unspent(pipeline.ExitUsage, "USAGE", err.Error()), nil)
+		return e.FailWith(command.Unspent(pipeline.ExitUsage, "USAGE", err.Error()), nil)
 	}
 	a.Source, a.Expires = source, expires
 	a.Sign = func(c *catalog.Catalog) (*minisign.PrivateKey, error) { return approve.Key(a.sign, c, e.password) }
@@ -98,12 +99,12 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 	case errors.As(err, &unchecked):
 		return unchecked.Err // it was told
 	case err != nil && v.Report != nil && v.Refuted():
-		e.tell(e.errw, "%s", v.Text())
+		e.Tell(e.Errw, "%s", v.Text())
 		fallthrough
 	case err != nil:
 		return e.uncatalogued("%v", err)
 	}
-	return e.say(entry, "%s\nadded %s to %s, until %s\n", v.Text(), entry.Key(), a.Catalog, entry.Expires.Format(time.DateOnly))
+	return e.Say(entry, "%s\nadded %s to %s, until %s\n", v.Text(), entry.Key(), a.Catalog, entry.Expires.Format(time.DateOnly))
 }
 
 // expiry is the end of an approval.
@@ -120,10 +121,10 @@ func expiry(text string, now time.Time) (time.Time, error) {
 
 // password reads the password of a secret key from the environment or from the terminal.
 func (e *environment) password(path string) (string, error) {
-	if password, ok := e.getenv(passwordVariable); ok {
+	if password, ok := e.Getenv(passwordVariable); ok {
 		return password, nil
 	}
-	e.tell(e.errw, "password of %s: ", path)
+	e.Tell(e.Errw, "password of %s: ", path)
 	typed, err := term.ReadPassword(int(os.Stdin.Fd()))
 	if err != nil {
 		return "", errors.New("the password can only be typed at a terminal; or set " + passwordVariable)

@@ -1,4 +1,4 @@
-package main
+package author
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -47,13 +48,13 @@ The verdict is REFUTED (exit code 5) or NOT REFUTED (0), which is no proof.`,
 			if (len(args) == 1) == (x.builtin != "") || len(args) > 1 {
 				return errors.New("give either the path of a plugin or --builtin NAME")
 			}
-			if x.builtin != "" && builtins[x.builtin] == nil {
-				return fmt.Errorf("no built-in mechanism %q%s; see dprelease plugin list", x.builtin, didYouMean("", x.builtin, builtinNames()))
+			if x.builtin != "" && command.Builtins[x.builtin] == nil {
+				return fmt.Errorf("no built-in mechanism %q%s; see dprelease plugin list", x.builtin, command.DidYouMean("", x.builtin, command.BuiltinNames()))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			cmd := host.Command{Name: x.builtin, Path: e.self, Args: []string{serveCommand}, Mechanism: x.builtin}
+			cmd := host.Command{Name: x.builtin, Path: e.Self, Args: []string{pipeline.ServeArgument}, Mechanism: x.builtin}
 			if x.builtin == "" {
 				var err error
 				if cmd, err = pluginFile(args[0]); err != nil {
@@ -63,7 +64,7 @@ The verdict is REFUTED (exit code 5) or NOT REFUTED (0), which is no proof.`,
 			return e.examine(c.Context(), cmd, x)
 		},
 	}
-	e.setFlag(c)
+	e.SetFlag(c)
 	f := c.Flags()
 	f.StringVar(&x.builtin, "builtin", "", "check a mechanism that comes with this program")
 	f.StringVar(&x.job, "job", "", "take the requests from the releases of this job that use the plugin")
@@ -72,7 +73,7 @@ The verdict is REFUTED (exit code 5) or NOT REFUTED (0), which is no proof.`,
 	f.Uint64Var(&x.config.Seed, "seed", 1, "chooses the tables; the same seed makes the same tables")
 	f.IntVar(&x.config.Pairs, "pairs", 60, "pairs of tables to try with each request")
 	f.IntVar(&x.config.Releases, "releases", 1000, "releases over which to watch the growth of memory")
-	f.BoolVar(&e.json, "json", false, "print JSON")
+	f.BoolVar(&e.JSON, "json", false, "print JSON")
 	return c
 }
 
@@ -99,15 +100,15 @@ func (e *environment) examine(ctx context.Context, cmd host.Command, x examinati
 	if err != nil {
 		return err
 	}
-	if err := e.say(v, "%s", v.Text()); err != nil {
+	if err := e.Say(v, "%s", v.Text()); err != nil {
 		return err
 	}
-	var by interrupted
+	var by command.Interrupted
 	switch {
 	case v.Refuted():
-		return failed{pipeline.ExitPlugin}
+		return command.Exited(pipeline.ExitPlugin)
 	case errors.As(context.Cause(ctx), &by):
-		return failed{by.exit()}
+		return command.Exited(by.Exit())
 	}
 	return nil
 }
@@ -121,9 +122,9 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 		defer cancel()
 	}
 	if x.job != "" {
-		j, err := e.jobs.load(x.job, e.getenv, e.set)
+		j, err := e.Load(x.job, e.Getenv, e.Set)
 		if err != nil {
-			return none, e.fail(ctx, err)
+			return none, e.Fail(ctx, err)
 		}
 		name := x.builtin
 		for _, p := range j.Plugins {
@@ -135,9 +136,9 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 		if name == "" {
 			return none, e.unchecked(errors.New("the job does not name this plugin under plugins"))
 		}
-		all, err := pipeline.Requests(ctx, j, e.options(), name)
+		all, err := pipeline.Requests(ctx, j, e.Options(), name)
 		if err != nil {
-			return none, e.fail(ctx, err)
+			return none, e.Fail(ctx, err)
 		}
 		p := conformance.NewProcess(cmd, false)
 		x.config.Requests, err = conformance.Small(ctx, p, all)
@@ -155,7 +156,7 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 	}
 	if x.report != "" {
 		if err := v.WriteFiles(x.report); err != nil {
-			return none, e.failWith(unspent(pipeline.ExitUsage, "OUTPUT_UNWRITABLE", "the report of the check cannot be written: "+failure.Reason(err)), nil)
+			return none, e.FailWith(command.Unspent(pipeline.ExitUsage, "OUTPUT_UNWRITABLE", "the report of the check cannot be written: "+failure.Reason(err)), nil)
 		}
 	}
 	return v, nil
@@ -163,5 +164,5 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 
 // unchecked returns the failure of a suite that could not be run. No data was involved.
 func (e *environment) unchecked(err error) error {
-	return e.failWith(unspent(pipeline.ExitPlugin, "PLUGIN_UNCHECKED", "the plugin cannot be checked: "+err.Error()), nil)
+	return e.FailWith(command.Unspent(pipeline.ExitPlugin, "PLUGIN_UNCHECKED", "the plugin cannot be checked: "+err.Error()), nil)
 }

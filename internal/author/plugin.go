@@ -1,10 +1,12 @@
-package main
+package author
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/command"
 )
 
 // plugins are the commands for those who write or choose mechanisms.
@@ -12,8 +14,8 @@ func (e *environment) plugins() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plugin",
 		Short: "Write, check and list mechanisms",
-		Args:  unknownCommand,
-		RunE:  commandMissing,
+		Args:  command.UnknownCommand,
+		RunE:  command.CommandMissing,
 	}
 	c.AddCommand(e.pluginAdd(), e.pluginCheck(), e.pluginList(), e.pluginNew(), e.pluginRemove(), e.pluginShow(), e.pluginSign(), e.pluginVerify())
 	return c
@@ -45,8 +47,8 @@ func (e *environment) pluginList() *cobra.Command {
 			}
 			var text strings.Builder
 			all := []listed{}
-			for _, name := range builtinNames() {
-				d := builtins[name].Describe()
+			for _, name := range command.BuiltinNames() {
+				d := command.Builtins[name].Describe()
 				l := listed{Name: d.Name, Version: d.Version, Summary: d.Summary, Designs: d.Designs, SelfNoising: d.SelfNoising, Weighted: d.Weighted, Intervals: d.Takes("interval")}
 				for _, r := range d.Relations {
 					l.Relations = append(l.Relations, r.String())
@@ -62,10 +64,10 @@ func (e *environment) pluginList() *cobra.Command {
 				fmt.Fprintf(&text, "%-20s %-8s %s\n%-29s relations: %s; samples: %s%s\n", l.Name, l.Version, l.Summary, "",
 					strings.Join(l.Relations, ", "), strings.Join(l.Designs, ", "), also)
 			}
-			return e.say(all, "%s", text.String())
+			return e.Say(all, "%s", text.String())
 		},
 	}
-	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&e.JSON, "json", false, "print JSON")
 	c.Flags().StringVar(&path, "catalog", "", "list the plugins of this catalog")
 	c.Flags().BoolVar(&signed, "signed", false, "print exactly the bytes of the catalog that are signed")
 	return c

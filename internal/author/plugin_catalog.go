@@ -1,4 +1,4 @@
-package main
+package author
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/plugin/approve"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/say/failure"
@@ -38,7 +39,7 @@ func (e *environment) listCatalog(path string, signed bool) error {
 		if err != nil {
 			return e.uncatalogued("%s", failure.Reason(err))
 		}
-		return e.printed(e.tell(e.out, "%s", text))
+		return e.Printed(e.Tell(e.Out, "%s", text))
 	}
 	all := []catalogued{}
 	var text strings.Builder
@@ -52,7 +53,7 @@ func (e *environment) listCatalog(path string, signed bool) error {
 	if len(all) == 0 {
 		text.WriteString("the catalog is empty\n")
 	}
-	return e.say(all, "%s", text.String())
+	return e.Say(all, "%s", text.String())
 }
 
 // entryCommand is a command about one entry of a catalog.
@@ -68,13 +69,13 @@ func (e *environment) entryCommand(use, short, long string, run func(c *catalog.
 			}
 			x, ok := c.Find(args[0])
 			if !ok {
-				return e.uncatalogued("%s holds no plugin %s%s", path, args[0], didYouMean("", args[0], c.Keys()))
+				return e.uncatalogued("%s holds no plugin %s%s", path, args[0], command.DidYouMean("", args[0], c.Keys()))
 			}
 			return run(c, x)
 		},
 	}
 	catalogFlag(c, &path)
-	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&e.JSON, "json", false, "print JSON")
 	return c
 }
 
@@ -85,7 +86,7 @@ func (e *environment) pluginShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.say(x, "%s\n", text)
+			return e.Say(x, "%s\n", text)
 		})
 }
 
@@ -103,7 +104,7 @@ entries may use them.`,
 			if err := c.Write(signer); err != nil {
 				return e.uncatalogued("%s", failure.Reason(err))
 			}
-			return e.say(map[string]string{"event": "removed", "plugin": x.Key()}, "removed %s\n", x.Key())
+			return e.Say(map[string]string{"event": "removed", "plugin": x.Key()}, "removed %s\n", x.Key())
 		})
 	signFlag(c, &sign)
 	return c
@@ -131,13 +132,13 @@ remove want the secret key.`,
 			if err := c.Write(signer); err != nil {
 				return e.uncatalogued("%s: %s", path, failure.Reason(err))
 			}
-			return e.say(map[string]any{"event": "signed", "serial": c.Serial}, "signed %s\n", path)
+			return e.Say(map[string]any{"event": "signed", "serial": c.Serial}, "signed %s\n", path)
 		},
 	}
 	catalogFlag(c, &path)
 	signFlag(c, &key)
 	_ = c.MarkFlagRequired("sign")
-	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&e.JSON, "json", false, "print JSON")
 	return c
 }
 
@@ -175,7 +176,7 @@ CATALOG.pub, or that of --key, has signed it. It needs no network.`,
 	}
 	catalogFlag(c, &path)
 	c.Flags().StringVar(&key, "key", "", "the public key of minisign that must have signed the catalog")
-	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&e.JSON, "json", false, "print JSON")
 	return c
 }
 
@@ -200,7 +201,7 @@ func (e *environment) verify(c *catalog.Catalog, key *minisign.PublicKey) error 
 		all = append(all, v)
 		fmt.Fprintf(&text, "%-28s %s\n", v.Plugin, word)
 	}
-	if err := e.say(all, "%s", text.String()); err != nil {
+	if err := e.Say(all, "%s", text.String()); err != nil {
 		return err
 	}
 	if bad > 0 {

@@ -1,8 +1,11 @@
-package main
+package command
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,39 +16,50 @@ import (
 	"github.com/spf13/pflag"
 )
 
-//go:generate go run . man --markdown ../../docs/commands.md
-
-// man writes the manual pages of all commands. It is hidden: packages and docs/commands.md are
+// Man writes the manual pages of all commands, those of the companion p among them; nil stands for the
+// companion itself, which leaves out the page of the program. It is hidden: packages and docs/commands.md are
 // made with it.
-func (e *environment) man() *cobra.Command {
+func (e *Environment) Man(p *Companion) *cobra.Command {
 	var markdown bool
 	c := &cobra.Command{
 		Use:     "man DIR",
 		Short:   "Write a manual page for each command",
-		Long:    "man writes a manual page for each command into a folder, or one page in Markdown.",
+		Long:    "man writes a manual page for each command into a folder, or with --markdown one page in Markdown to standard output.",
 		Example: "  dprelease man /usr/local/share/man/man1",
 		Hidden:  true,
-		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			root := c.Root()
-			root.DisableAutoGenTag = true
-			if markdown {
-				return commandPage(root, args[0])
+			all := available(c.Root())
+			switch {
+			case markdown:
+				return e.Printed(e.commandPage(c.Context(), all, p))
+			case len(args) != 1:
+				return errors.New("name the folder for the manual pages")
+			case p == nil:
+				return manualPages(all[1:], args[0])
 			}
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
+			own := slices.DeleteFunc(all, func(c *cobra.Command) bool { return c.Annotations[handedTo] == p.Name })
+			if err := manualPages(own, args[0]); err != nil {
 				return err
 			}
-			for _, c := range available(root) {
-				name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-				if err := os.WriteFile(filepath.Join(args[0], name+".1"), []byte(manualPage(c, name)), 0o644); err != nil {
-					return err
-				}
-			}
-			return nil
+			return e.HandOver(c.Context(), *p, e.args)
 		},
 	}
-	c.Flags().BoolVar(&markdown, "markdown", false, "write one page in Markdown to this file")
+	c.Flags().BoolVar(&markdown, "markdown", false, "write one page in Markdown")
 	return c
+}
+
+// manualPages writes a page for each of these commands.
+func manualPages(all []*cobra.Command, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, c := range all {
+		name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+		if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(manualPage(c, name)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // manualPage writes the page of a command as troff reads it.
@@ -90,18 +104,40 @@ func manualPage(c *cobra.Command, name string) string {
 
 // commandPage writes all commands as one page: what each is for, how to call it, and
 // its own flags. A flag that three or more commands explain in the same words is explained once,
-// and so is a last paragraph that several have.
-func commandPage(root *cobra.Command, path string) error {
-	commands := available(root)
+// and so is a last paragraph that several have. A companion writes its own commands, without a head.
+func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command, p *Companion) error {
 	flags, paragraphs := map[string]int{}, map[string]int{}
+	var sections []string
+	if p == nil {
+		commands = commands[1:]
+	} else {
+		theirs := e.asked(ctx, *p, e.args...)
+		if theirs == "" {
+			return errors.New("the companion has no page")
+		}
+		for _, text := range strings.SplitAfter(theirs, "\n\n\n") {
+			sections = append(sections, strings.TrimSuffix(text, "\n\n"))
+		}
+		commands = slices.DeleteFunc(commands, func(c *cobra.Command) bool { return c.Annotations[handedTo] == p.Name })
+	}
 	for _, c := range commands {
 		for _, f := range flagsOf(c) {
-			flags[line(f)]++
+			if p != nil { // a page without a head explains every flag where it stands
+				flags[line(f)]++
+			}
 		}
 		paragraphs[lastParagraph(c)]++
 	}
+	for _, c := range commands {
+		sections = append(sections, section(c, flags, paragraphs))
+	}
+	slices.Sort(sections)
+	if p == nil {
+		_, err := io.WriteString(e.Out, strings.Join(sections, "\n\n"))
+		return err
+	}
 	var b bytes.Buffer
-	fmt.Fprint(&b, "# Commands\n\n`go generate ./cmd/dprelease` writes this page from the program; `dprelease man DIR` writes manual pages. `--help` of a command shows examples, too.\n\n")
+	b.WriteString("# Commands\n\n`make generate` writes this page from the programs; `dprelease man DIR` writes manual pages. `--help` of a command shows examples, too.\n\n")
 	for _, text := range slices.Sorted(maps.Keys(paragraphs)) {
 		if paragraphs[text] > 1 && text != "" {
 			b.WriteString(text + "\n\n")
@@ -113,19 +149,24 @@ func commandPage(root *cobra.Command, path string) error {
 			b.WriteString(text + "\n")
 		}
 	}
-	b.WriteString("```\n")
-	for _, c := range commands {
-		fmt.Fprintf(&b, "\n## %s\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))
-		long := strings.TrimSpace(c.Long)
-		if last := lastParagraph(c); paragraphs[last] > 1 {
-			long = strings.TrimSpace(strings.TrimSuffix(long, last))
-		}
-		if long != "" {
-			fmt.Fprintf(&b, "\n%s\n", long)
-		}
-		writeCall(&b, c, flags)
+	b.WriteString("```\n\n" + strings.Join(sections, "\n"))
+	_, err := e.Out.Write(b.Bytes())
+	return err
+}
+
+// section writes one command.
+func section(c *cobra.Command, flags, paragraphs map[string]int) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "## %s\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))
+	long := strings.TrimSpace(c.Long)
+	if last := lastParagraph(c); paragraphs[last] > 1 {
+		long = strings.TrimSpace(strings.TrimSuffix(long, last))
 	}
-	return os.WriteFile(path, b.Bytes(), 0o644)
+	if long != "" {
+		fmt.Fprintf(&b, "\n%s\n", long)
+	}
+	writeCall(&b, c, flags)
+	return b.String()
 }
 
 // writeCall writes how a command is called: its arguments and flags.

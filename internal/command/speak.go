@@ -1,0 +1,147 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+// Answer prints itself for a person and for a program.
+type Answer interface {
+	WriteText(w io.Writer) error
+	MarshalJSON() ([]byte, error)
+}
+
+// JobFiles completes the names of YAML files.
+func JobFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// Job reads a job file and hands it on.
+func (e *Environment) Job(ctx context.Context, path string, f func(context.Context, *job.Job) error) error {
+	j, err := e.Load(path, e.Getenv, e.Set)
+	if err != nil {
+		return e.Fail(ctx, err)
+	}
+	if e.Unconfined = j.Unconfined(); len(e.Unconfined) > 0 && !e.JSON {
+		e.Tell(e.Errw, "note: not confined: %s: the job says sandbox: off, so it can read and write files and use the network\n", strings.Join(e.Unconfined, ", "))
+	}
+	return f(ctx, j)
+}
+
+func (e *Environment) Options() pipeline.Options {
+	o := pipeline.Options{By: OneLine(e.By), Self: e.Self, Builtins: DescribeBuiltins(), Version: e.About().Version, SoleParent: true}
+	if dir, err := os.UserCacheDir(); err == nil {
+		o.Plans = filepath.Join(dir, "dprelease", "plans")
+	}
+	return o
+}
+
+// Fail prints an error, one line for each problem, and gives its exit code.
+func (e *Environment) Fail(ctx context.Context, err error) error {
+	f, problems := Explain(ctx, err)
+	return e.FailWith(f, problems)
+}
+
+// FailWith prints a failure. Its last line says the code, what was spent, and whether to
+// run the command again.
+func (e *Environment) FailWith(f Ending, problems job.Problems) error {
+	switch {
+	case e.JSON:
+		for _, p := range problems {
+			e.Line(map[string]any{"event": "problem", "file": p.File, "line": p.Line, "column": p.Column,
+				"path": p.Path, "message": p.Message, "hint": p.Hint})
+		}
+	case len(problems) > 0:
+		e.Tell(e.Errw, "%s\n", problems.Error())
+	default:
+		e.Tell(e.Errw, "dprelease: %s: %s\n", f.Code, f.Message)
+	}
+	return e.Ended(f)
+}
+
+// Ended prints the last line of a command that has said what was wrong.
+func (e *Environment) Ended(f Ending) error {
+	f.Unconfined = e.Unconfined
+	if e.JSON {
+		e.Line(f)
+	} else {
+		fmt.Fprintln(e.Errw, f.Last()) // whole on any terminal: scripts read it
+	}
+	return Failed{f.Exit}
+}
+
+// Say prints a short answer.
+func (e *Environment) Say(object any, format string, args ...any) error {
+	var err error
+	switch {
+	case e.JSON:
+		err = e.Line(object)
+	case !e.Quiet:
+		err = e.Tell(e.Out, format, args...)
+	}
+	return e.Printed(err)
+}
+
+// Print prints an answer.
+func (e *Environment) Print(a Answer) error {
+	var err error
+	switch {
+	case e.JSON:
+		err = e.Line(a)
+	case !e.Quiet:
+		err = e.People(e.Out, e.Text(a))
+	}
+	return e.Printed(err)
+}
+
+// Text returns the function that prints an answer for a person, with details where they are
+// asked for.
+func (e *Environment) Text(a Answer) func(io.Writer) error {
+	if d, ok := a.(interface{ WriteDetail(io.Writer) error }); ok && e.Verbose {
+		return d.WriteDetail
+	}
+	return a.WriteText
+}
+
+// Printed turns a failed write of an answer into an exit code.
+func (e *Environment) Printed(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := Unspent(ExitBug, "OUTPUT", "the answer cannot be written")
+	e.Tell(e.Errw, "dprelease: %s: %s\n", f.Code, f.Message)
+	fmt.Fprintln(e.Errw, f.Last())
+	return Failed{f.Exit}
+}
+
+// Line prints one JSON object on a line of its own.
+func (e *Environment) Line(object any) error {
+	b, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	_, err = e.Out.Write(append(b, '\n'))
+	return err
+}
+
+// EachLine puts each text on a line of its own, behind the same word.
+func EachLine(word string, texts []string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		b.WriteString(word + text + "\n")
+	}
+	return b.String()
+}
+
+// OneLine is a text without line ends.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
