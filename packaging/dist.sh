@@ -29,8 +29,8 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
     -ldflags '-s -w' -o "$folder/$name/$companion" .)
   publisher=dprelease-publish && [ "$os" != windows ] || publisher=dprelease-publish.exe
   (cd ../publish && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$folder/$name/$publisher" .)
-  designer=dprelease-design && [ "$os" != windows ] || designer= # it plans, and mechanisms run on Linux and macOS only
-  [ -z "$designer" ] || (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
+  designer=dprelease-design && [ "$os" != windows ] || designer=dprelease-design.exe
+  (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
     -ldflags "-s -w -X main.release=$version" -o "$folder/$name/$designer" ./cmd/dprelease-design)
   engine=
   if [ "$os" != windows ]; then # a module of its own, in an archive of its own: it is large, and few need it
@@ -43,7 +43,7 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   fi
   cp ../LICENSE ../README.md ../CHANGELOG.md "$folder/$name/"
   "$out/.sbom" "$folder/$name/$program" "$version" >"$out/$name.cdx.json"
-  [ -z "$designer" ] || "$out/.sbom" "$folder/$name/$designer" "$version" >"$out/dprelease-design-$version-$os-$arch.cdx.json"
+  "$out/.sbom" "$folder/$name/$designer" "$version" >"$out/dprelease-design-$version-$os-$arch.cdx.json"
   [ -z "$companion" ] || "$out/.sbom" "$folder/$name/$companion" "$version" >"$out/dprelease-stores-$version-$os-$arch.cdx.json"
   "$out/.sbom" "$folder/$name/$publisher" "$version" >"$out/dprelease-publish-$version-$os-$arch.cdx.json"
   for made in $name $engine; do

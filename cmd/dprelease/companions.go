@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// designer holds what serves people before a run: it reads headers of tables, so it stands beside this program only.
+	// designer serves people before a run. It reads headers of tables, so it stands beside this program only.
 	designer = command.Companion{Name: "dprelease-design"}
 	// publisher reads published files. It is handed no row, so it may stand anywhere on the PATH.
 	publisher = command.Companion{Name: "dprelease-publish", Public: true, Bare: true}
@@ -29,13 +29,6 @@ rounded, marked where they are not reliable, as workbooks and CSV files with met
 registry writes an entry for the public registry of deployments, nist the hazards of NIST
 SP 800-226, attest a statement to be signed; compare says what differs between two runs, and
 what both cost. They touch neither the private table nor the ledger, and spend nothing.`,
-			Example: `  dprelease publish --help
-  dprelease publish out
-  dprelease publish out --flag 0.15 --blank 0.3 -o website
-  dprelease publish registry out --words job.yaml
-  dprelease publish nist out
-  dprelease publish attest out
-  dprelease publish compare out-2025 out-2026 --html compared.html --csv compared.csv`,
 		}),
 	}
 }

@@ -291,8 +291,8 @@ func TestCommandPage(t *testing.T) {
 
 // The commands of a companion that is missing say what to install; so does a study.
 func TestCompanionIsMissing(t *testing.T) {
-	for _, args := range []string{"design t.csv", "init t.csv", "account x", "plugin list", "plan j.yaml --sweep rate", "help plugin check", "publish out"} {
-		t.Setenv("PATH", t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	for _, args := range []string{"design t.csv", "init t.csv", "account x", "plugin list", "plan j.yaml --sweep rate", "publish out"} {
 		exit, out, errs := try(t.Context(), &story{}, strings.Fields(args)...)
 		if exit != command.ExitUsage || out != "" || !strings.Contains(errs, " is missing: it belongs in the folder of dprelease") {
 			t.Errorf("%s: exit %d: %s%s", args, exit, out, errs)

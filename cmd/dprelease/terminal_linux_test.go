@@ -60,7 +60,7 @@ func TestLinesOfPipes(t *testing.T) {
 		if out, _ := laid(columns, &told{}, "plan", "--json", "j.yaml"); strings.Count(out, "\n") != 1 {
 			t.Errorf("COLUMNS=%s: %q", columns, out)
 		}
-		for _, args := range [][]string{{"schema"}, {"completion", "bash"}, {"account", "--json", "relation: add-remove\nevent: {gaussian: {sigma: 2}}\nquery: {delta: 1e-6}"}} {
+		for _, args := range [][]string{{"schema"}, {"completion", "bash"}, {"version", "--json"}} {
 			as, _ := laid(columns, &told{}, args...)
 			if want, _ := laid("", &told{}, args...); as != want || want == "" {
 				t.Errorf("COLUMNS=%s changes %s", columns, args[0])

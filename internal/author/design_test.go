@@ -1,6 +1,7 @@
 package author
 
 import (
+	"bytes"
 	"bufio"
 	"context"
 	"errors"
@@ -79,5 +80,14 @@ func TestRefuses(t *testing.T) {
 		if err := ask(t.Context(), io.Discard, append([]string{"design"}, strings.Fields(args)...)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
+	}
+}
+
+// What programs read stays as it is, however wide the terminal.
+func TestLinesOfTheAccountant(t *testing.T) {
+	t.Setenv("COLUMNS", "40")
+	var out bytes.Buffer
+	if err := ask(t.Context(), &out, "account", "--json", "relation: add-remove\nevent: {gaussian: {sigma: 2}}\nquery: {delta: 1e-6}"); err != nil || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("%v: %q", err, out.String())
 	}
 }

@@ -73,7 +73,7 @@ func catalogFlag(c *cobra.Command, into *string) {
 
 // signFlag is the flag that names the secret key of a catalog.
 func signFlag(c *cobra.Command, into *string) {
-	c.Flags().StringVar(into, "sign", "", "the secret key of minisign that signs the catalog; its password is asked for, or read from "+passwordVariable)
+	c.Flags().StringVar(into, "sign", "", "the secret key of minisign; its password is asked for, or in "+passwordVariable)
 }
 
 // uncatalogued returns the failure for a bad catalog, or for a plugin that did not get into

@@ -28,7 +28,7 @@ type Companion struct {
 func (p Companion) path(self string) (string, error) {
 	find, also := companion.Trusted, ""
 	if p.Public {
-		find, also = companion.Public, " or on the PATH"
+		find, also = companion.Public, ", or on the PATH"
 	}
 	if path := find(self, p.Name); path != "" {
 		return path, nil

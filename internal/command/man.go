@@ -122,8 +122,11 @@ func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command
 	}
 	for _, c := range commands {
 		for _, f := range flagsOf(c) {
-			if p != nil { // a page without a head explains every flag where it stands
+			switch {
+			case p != nil:
 				flags[line(f)]++
+			case slices.Contains([]string{"json", "quiet", "set"}, f.Name): // the head of the program's page explains them
+				flags[line(f)] = 3
 			}
 		}
 		paragraphs[lastParagraph(c)]++

@@ -18,7 +18,7 @@ type About struct {
 	Job      int    `json:"job_language"`
 }
 
-// About says which program this is.
+// About returns what is known of this program: its version, and what it was built from and for.
 func (e *Environment) About() About {
 	a := About{Version: "development", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Job: job.Version}
 	if info, ok := debug.ReadBuildInfo(); ok {
