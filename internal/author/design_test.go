@@ -1,8 +1,8 @@
 package author
 
 import (
-	"bytes"
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
