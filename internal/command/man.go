@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,38 +107,38 @@ func manualPage(c *cobra.Command, name string) string {
 // its own flags. A flag that three or more commands explain in the same words is explained once,
 // and so is a last paragraph that several have. A companion writes its own commands, without a head.
 func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command, p *Companion) error {
-	flags, paragraphs := map[string]int{}, map[string]int{}
-	var sections []string
 	if p == nil {
-		commands = commands[1:]
-	} else {
-		theirs := e.asked(ctx, *p, e.args...)
-		if theirs == "" {
-			return errors.New("the companion has no page")
+		var sections []string
+		for _, c := range commands[1:] {
+			sections = append(sections, section(c, nil))
 		}
-		for _, text := range strings.SplitAfter(theirs, "\n\n\n") {
-			sections = append(sections, strings.TrimSuffix(text, "\n\n"))
-		}
-		commands = slices.DeleteFunc(commands, func(c *cobra.Command) bool { return c.Annotations[handedTo] == p.Name })
+		_, err := io.WriteString(e.Out, strings.Join(sections, apart))
+		return err
 	}
+	theirs := e.asked(ctx, *p, e.args...)
+	if theirs == "" {
+		return errors.New("the companion has no page")
+	}
+	paragraphs, flags := map[string]int{}, map[string]int{}
 	for _, c := range commands {
-		for _, f := range flagsOf(c) {
-			switch {
-			case p != nil:
-				flags[line(f)]++
-			case slices.Contains([]string{"json", "quiet", "set"}, f.Name): // the head of the program's page explains them
-				flags[line(f)] = 3
-			}
-		}
 		paragraphs[lastParagraph(c)]++
 	}
+	var sections []string
+	for _, text := range strings.Split(theirs, apart) {
+		sections = append(sections, strings.TrimSpace(text)+"\n")
+	}
 	for _, c := range commands {
-		sections = append(sections, section(c, flags, paragraphs))
+		if c.Annotations[handedTo] != p.Name {
+			sections = append(sections, section(c, paragraphs))
+		}
 	}
 	slices.Sort(sections)
-	if p == nil {
-		_, err := io.WriteString(e.Out, strings.Join(sections, "\n\n"))
-		return err
+	for _, text := range sections {
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "-") {
+				flags[line]++
+			}
+		}
 	}
 	var b bytes.Buffer
 	b.WriteString("# Commands\n\n`make generate` writes this page from the programs; `dprelease man DIR` writes manual pages. `--help` of a command shows examples, too.\n\n")
@@ -149,16 +150,22 @@ func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command
 	b.WriteString("Flags that several commands have:\n\n```text\n")
 	for _, text := range slices.Sorted(maps.Keys(flags)) {
 		if flags[text] > 2 {
-			b.WriteString(text + "\n")
+			b.WriteString(text)
 		}
 	}
-	b.WriteString("```\n\n" + strings.Join(sections, "\n"))
+	b.WriteString("```\n")
+	for _, text := range sections {
+		b.WriteString("\n" + withoutShared(text, flags))
+	}
 	_, err := e.Out.Write(b.Bytes())
 	return err
 }
 
-// section writes one command.
-func section(c *cobra.Command, flags, paragraphs map[string]int) string {
+// apart stands between the sections that a companion prints.
+const apart = "\n\n\n"
+
+// section writes one command. A last paragraph that several have is left out.
+func section(c *cobra.Command, paragraphs map[string]int) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "## %s\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))
 	long := strings.TrimSpace(c.Long)
@@ -168,30 +175,34 @@ func section(c *cobra.Command, flags, paragraphs map[string]int) string {
 	if long != "" {
 		fmt.Fprintf(&b, "\n%s\n", long)
 	}
-	writeCall(&b, c, flags)
+	call := strings.TrimSuffix(c.UseLine(), " [flags]") + "\n\n"
+	for _, f := range flagsOf(c) {
+		call += line(f) + "\n"
+	}
+	fmt.Fprintf(&b, "\n```text\n%s\n```\n", strings.TrimSpace(call))
 	return b.String()
 }
 
-// writeCall writes how a command is called: its arguments and flags.
-func writeCall(b *bytes.Buffer, c *cobra.Command, known map[string]int) {
-	call := strings.TrimSuffix(c.UseLine(), " [flags]")
-	var shared, own []string
-	for _, f := range flagsOf(c) {
-		if text := line(f); known[text] > 2 {
-			shared = append(shared, "--"+f.Name)
+// flagName finds the name of a flag in the line that explains it.
+var flagName = regexp.MustCompile(`--[a-z-]+`)
+
+// withoutShared leaves out of a section the flags that the head of the page explains.
+func withoutShared(text string, flags map[string]int) string {
+	var b strings.Builder
+	var shared []string
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "-") && flags[line] > 2 {
+			shared = append(shared, "`"+flagName.FindString(line)+"`")
 		} else {
-			own = append(own, text)
+			b.WriteString(line)
 		}
 	}
-	if len(own) > 0 {
-		call += "\n\n" + strings.Join(own, "\n")
-	}
-	if call != c.CommandPath() {
-		fmt.Fprintf(b, "\n```text\n%s\n```\n", call)
-	}
+	title, _, _ := strings.Cut(strings.TrimPrefix(text, "## "), "\n")
+	out := strings.Replace(strings.Replace(b.String(), "\n\n```\n", "\n```\n", 1), "\n```text\n"+title+"\n```\n", "", 1)
 	if len(shared) > 0 {
-		fmt.Fprintf(b, "\nAlso `%s`.\n", strings.Join(shared, "`, `"))
+		out += "\nAlso " + strings.Join(shared, ", ") + ".\n"
 	}
+	return out
 }
 
 // available lists a command and all below it.

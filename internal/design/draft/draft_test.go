@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/design/draft"
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
