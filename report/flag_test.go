@@ -48,7 +48,7 @@ func TestUnitsByTheirRows(t *testing.T) {
 		label  string
 		first  string
 	}{{&report.Limits{UnitRows: 4}, "whole table", "with 2 rows"}, {nil, "mostly noise", "with 3 rows"}} {
-		r := &report.Report{Releases: []report.Release{{Name: "m", From: "table", Interval: "95", Mechanism: report.Mechanism{Name: "unit_rows"}, Params: []byte(`{"keep": 2}`), Limits: c.limits}}}
+		r := &report.Report{Releases: []report.Release{{Name: "m", From: "table", Interval: "95", Mechanism: report.Mechanism{Name: "unit_rows"}, Params: []byte(`{"keep": [2]}`), Limits: c.limits}}}
 		tables := map[string]report.Table{"m": table}
 		if b := report.Briefs(r, tables)[0]; b.Label != c.label || strings.HasPrefix(b.Values, "rows in the table 1") != (c.limits != nil) {
 			t.Errorf("the verdict is %q and not %q, of %s", b.Label, c.label, b.Values)

@@ -120,6 +120,7 @@ var (
 	hasCapChosen = bears(ofTable, "a cap that is chosen in private", capChoice, func(b *bearer) bool {
 		return b.d.Cap != nil && b.d.Cap.Choice != nil
 	})
+	hasOnePerUnit   = keyOf(ofColumn, "one_per_unit")
 	hasSearched     = bears(ofColumn, "bounds that are found in private", "", func(b *bearer) bool { return b.c.Bounds != nil })
 	hasFoundPrivate = bears(ofColumn, "a bound or a measure that is found in private", "", func(b *bearer) bool {
 		return b.c.Bounds != nil || b.c.Measure != nil
@@ -129,6 +130,7 @@ var (
 // The capabilities of a release.
 var (
 	hasHaving  = keyOf(ofRelease, "having")
+	hasOwnCap  = keyOf(ofRelease, "cap")
 	hasKeys    = bears(ofRelease, "keys", "keys", func(b *bearer) bool { return b.r.Keys != nil })
 	hasSelects = bears(ofRelease, "keys", "keys", func(b *bearer) bool { return b.r.Keys != nil && b.r.Unlisted(b.d) != "" })
 	hasCapKeys = bears(ofRelease, "keys under dataset.cap", "keys", func(b *bearer) bool {
@@ -245,6 +247,8 @@ var notTogether = []apart{
 		instead: "say one of rows: 1, dataset.fold and dataset.cap"},
 	{what: some(hasFolded), with: some(hasCapped), at: "dataset.unit", why: "both say what becomes of several rows of a unit",
 		instead: "say one of rows: 1, dataset.fold and dataset.cap"},
+	{what: some(hasOwnCap, hasOnePerUnit), with: some(hasCapped), without: true, why: "it is about the rows of a unit that count under a cap",
+		instead: leaveOut},
 	{what: some(hasMembers, hasGroups), with: some(hasCollection, hasAnySeries, hasKeptSample, hasPanel), why: partPrice, instead: leaveOut},
 	{what: some(hasInParts), with: some(hasCappedHome), why: oneStratum, instead: "use dataset.fold, or srswor or poisson"},
 	{what: some(hasCollectedByParts), with: some(hasCappedHome), why: oneStratum, instead: "use dataset.fold"},

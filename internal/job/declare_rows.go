@@ -109,6 +109,15 @@ func foldBy() kind[FoldBy] {
 	return choice(FoldSum, FoldMean, FoldMin, FoldMax, FoldCount, FoldAny, FoldAll, FoldMode)
 }
 
+func ownCap() kind[Cap] {
+	return object(
+		key("groups", count(), func(c *Cap) *int64 { return &c.Groups },
+			"The largest number of groups in which a unit counts, otherwise that of dataset.cap", example("5")),
+		key("rows", count(), func(c *Cap) *int64 { return &c.Rows },
+			"The largest number of rows of a unit that count in each group, otherwise that of dataset.cap", example("4")),
+	)
+}
+
 func capped() kind[Cap] {
 	return object(
 		key("groups", count(), func(c *Cap) *int64 { return &c.Groups },

@@ -173,6 +173,8 @@ type Column struct {
 	// Measure pays for the shares of values at Lower and at Upper, nil for none.
 	Measure *Measure
 	Binds   Binds // of Lower and Upper
+	// OnePerUnit says that all rows of a unit have the same value.
+	OnePerUnit bool
 
 	Derived *Derived // nil where the column stands in a file
 	Lookup  *Lookup  // the public table that adds it, nil where none does
@@ -243,6 +245,7 @@ type Release struct {
 	By       []string
 	Other    string // what the cell of rows in no other cell is called, "" where there is none
 	Keys     *Keys  // how the values of a group column are found, nil where all are listed
+	Cap      *Cap   // what it says in the place of its table's cap, zero where it says nothing; nil where it says nothing at all
 	Suppress *Suppress
 	// Interval is the level, of 100, of an interval for the population's value; nil for none.
 	Interval  *big.Rat

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
@@ -127,21 +128,18 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 	case len(given) == 0 || c.Rows == 0:
 		return
 	}
-	keep := c.Rows
+	var keep []int // rows of a unit that count: in a release whose groups it is in one of, and in as many as may count
 	for _, r := range given {
-		if len(r.By) > 0 && keep == c.Rows {
-			keep *= c.Groups
-		}
+		of := k.j.Dataset.CapOf(&r)
+		keep = append(keep, int(of.Rows), int(of.Rows*of.Groups))
 	}
-	if keep >= c.Measure.AtMost {
-		k.wrong(lang.Key(capMeasure, "at_most"), none, "must be more than %d, the rows of a unit that the cap keeps: else the measure sees nothing that is left out", keep)
+	slices.Sort(keep)
+	keep = slices.Compact(keep)
+	if most := keep[len(keep)-1]; int64(most) >= c.Measure.AtMost {
+		k.wrong(lang.Key(capMeasure, "at_most"), none, "must be more than %d, the rows of a unit that the cap keeps: else the measure sees nothing that is left out", most)
 		return
 	}
-	one := int64(0)
-	if keep > c.Rows { // a unit that is in one group keeps fewer
-		one = c.Rows
-	}
-	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: int(keep), One: int(one)},
+	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: keep},
 		Release{Name: k.capName(), From: Table, Where: shared(given), Guarantee: c.Measure.part(1), Measures: capMeasure})
 }
 

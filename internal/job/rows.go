@@ -3,6 +3,8 @@ package job
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
@@ -69,6 +71,64 @@ type CapRows struct {
 func (c Cap) Found(rows int64) *Cap {
 	c.Rows = rows
 	return &c
+}
+
+// CapOf returns the cap of a release, nil where its rows are not capped: that of the table, as far as the release does not say
+// its own, in no more groups than a unit can be in.
+// The host keeps a unit to it whatever the rows are: that a unit can be in no more groups says only that nothing is lost. // P22
+func (d *Dataset) CapOf(r *Release) *Cap {
+	if d.Cap == nil || r.CountsUnits() {
+		return nil
+	}
+	c := *d.Cap
+	if own := r.Cap; own != nil {
+		if c.Groups = cmp.Or(own.Groups, c.Groups); own.Rows > 0 {
+			c.CapRows = own.CapRows
+		}
+	}
+	c.Groups = min(c.Groups, d.groupsOfUnit(r))
+	return &c
+}
+
+// groupsOfUnit returns the most groups of a release that a unit can be in: one for all columns that say something of the unit.
+func (d *Dataset) groupsOfUnit(r *Release) int64 {
+	most := int64(1)
+	for _, name := range r.By {
+		if d.OfUnit(name) {
+			continue
+		}
+		c, _ := d.Column(name)
+		if len(c.Domain) == 0 || most > maxCells {
+			return math.MaxInt64 // nobody lists its values
+		}
+		most *= int64(len(c.Domain))
+	}
+	if most > 1 && r.Other != "" {
+		most++
+	}
+	return most
+}
+
+// OfUnit reports whether all rows of a unit have one value of a column: the job says so, or it is made of such columns, or of
+// the rows that the unit has in another table.
+func (d *Dataset) OfUnit(name string) bool {
+	c, known := d.Column(name)
+	own, has := d.Key.Own()
+	switch {
+	case has && name == own:
+		return true
+	case !known:
+		return false
+	case c.OnePerUnit || c.Joined != nil:
+		return true
+	case c.Lookup != nil:
+		return d.OfUnit(c.Lookup.On())
+	case c.Derived == nil:
+		return false
+	case c.Derived.Bins.Column != "":
+		return d.OfUnit(c.Derived.Bins.Column)
+	}
+	return c.Derived.As.Formula != nil && !slices.ContainsFunc(c.Derived.As.Formula.Columns(), func(from string) bool { return !d.OfUnit(from) })
 }
 
 // Times returns how many rows each row counts as, so that noise covers as many whichever cap is chosen.

@@ -138,11 +138,11 @@ type use struct {
 func (p *Planned) uses(table string) (out []use) {
 	for _, d := range p.Draws {
 		for _, r := range d.Releases {
-			if c := r.Public.Cap; c != nil && r.Job.Table == table && !r.Job.CountsUnits() {
+			if c := r.Public.Cap; c != nil && r.Job.Table == table && r.cap.Choice != nil {
 				each, linear := perRow(r.Plan, c.Groups)
 				one := use{cells: 1, groups: c.Groups, noise: each * math.Max(1, r.Public.Design.MaxWeight)}
 				if len(r.Job.By) > 0 {
-					one.cells, one.groups = float64(max(1, r.Cells.Len())), p.capOf(table).Groups
+					one.cells, one.groups = float64(max(1, r.Cells.Len())), r.cap.Groups
 				}
 				if linear {
 					out = append(out, one)

@@ -16,7 +16,7 @@ import (
 // has so many rows of a unit whichever they are.
 func (r *PlannedRelease) picks() bool {
 	counted := r.Plan.Estimates() == sdk.StatisticCount && len(r.Job.By) == 0 && r.Plan.Rows == 1
-	return r.Public.Cap != nil && !r.Job.CountsUnits() && r.cap.Binds != job.BindsNever && !counted
+	return r.cap != nil && r.cap.Binds != job.BindsNever && !counted
 }
 
 // addChoice adds the variance of the random choice inside a cap to the noise of each value, and to intervals with both ends.
@@ -93,7 +93,7 @@ func (r *PlannedRelease) levelOf() float64 {
 // choiceSD bounds the standard deviation that the random choice of rows gives a value x, which has noise of its own. Of names
 // other released figures of its row. It is infinite where nothing bounds it.
 func (r *PlannedRelease) choiceSD(x, noise float64, of func(string) float64) float64 {
-	rows := float64(r.Public.Cap.Rows) * math.Max(1, r.Public.Design.MaxWeight) // what a unit adds to a count, at most
+	rows := float64(r.cap.Rows) * math.Max(1, r.Public.Design.MaxWeight) // what a unit adds to a count, at most
 	switch r.Plan.Estimates() {
 	case sdk.StatisticCount: // Σ Var(X) ≤ Σ E[X]·(rows − E[X])
 		return math.Sqrt(rows * (math.Max(x, 0) + noise))

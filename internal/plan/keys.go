@@ -43,7 +43,7 @@ func (d *PlannedDraw) KeysOf(j *job.Job, r *PlannedRelease) *PlannedKeys {
 // the draw demands. index is that of the release that says what the selection may cost.
 func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Relation) (*PlannedKeys, error) {
 	j = j.Of(j.Releases[index].Table)
-	rule, err := ruleFor(j, j.Releases[index].Keys, share, relations)
+	rule, err := ruleFor(j, &j.Releases[index], share, relations)
 	if err != nil {
 		return nil, err
 	}
@@ -61,18 +61,18 @@ func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Re
 	return k, nil
 }
 
-func ruleFor(j *job.Job, k *job.Keys, target privacy.Point, relations []privacy.Relation) (keys.Rule, error) {
-	w := keys.Want{Relations: relations, Keys: 1, Counts: k.Top > 0,
+func ruleFor(j *job.Job, r *job.Release, target privacy.Point, relations []privacy.Relation) (keys.Rule, error) {
+	w := keys.Want{Relations: relations, Keys: 1, Counts: r.Keys.Top > 0,
 		Target: privacy.Point{Epsilon: target.Epsilon * KeptBack, Delta: target.Delta * KeptBack}}
-	if j.Dataset.Cap != nil {
-		w.Keys = j.Dataset.Cap.Groups
+	if c := j.Dataset.CapOf(r); c != nil {
+		w.Keys = c.Groups
 	}
 	return keys.Calibrate(w)
 }
 
 // whole finds what the full table would have allowed at the same guarantee.
 func (k *PlannedKeys) whole(j *job.Job, relation privacy.Relation) keys.Rule {
-	r, err := ruleFor(j.Of(k.Job.Table), k.Job.Keys, Point(k.Job.Keys.Guarantee), []privacy.Relation{relation})
+	r, err := ruleFor(j.Of(k.Job.Table), &k.Job, Point(k.Job.Keys.Guarantee), []privacy.Relation{relation})
 	if err != nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 	// than was charged, and know it by their number. It is then given spare groups: twice as
 	// many as a unit may be in, or as many as it planned for.
 	few := 2
-	if c := j.Of(r.Job.Table).Dataset.Cap; c != nil {
+	if c := r.cap; c != nil {
 		few = int(min(2*c.Groups, int64(r.Cells.Len())))
 	}
 	for _, to := range []int{0, few, r.Cells.Len()} {

@@ -170,7 +170,7 @@ func (p *Priced) reachOf(r *PlannedRelease) reach { // P22, P37
 		cells, selected = int64(r.Cells.Len()), r.Cells.selected()
 	}
 	caps := []int64{r.Public.Cap.Rows}
-	if choice := p.capOf(r.Job.Table).Choice; choice != nil {
+	if choice := r.cap.Choice; choice != nil {
 		caps = choice.Caps()
 	}
 	var worst reach

@@ -30,6 +30,7 @@ type Question struct {
 	// design is that of the draw.
 	design samplers.Design
 	job    *job.Job // that of the table
+	cap    *job.Cap // of the release, nil where its rows are not capped
 }
 
 func (q *Question) path(j *job.Job) string { return j.ReleasePath(q.index) }
@@ -39,7 +40,7 @@ func (q *Question) path(j *job.Job) string { return j.ReleasePath(q.index) }
 func Filtered(j *job.Job, r *job.Release) bool {
 	j = j.Of(r.Table)
 	w := j.Dataset.WeightsOf(r)
-	return j.Dataset.MayVanish() || r.Where.Said() || r.Having.Said() || j.Dataset.Cap != nil && !r.CountsUnits() || w != nil && w.Of(&j.Dataset).Missing.Rule == job.Drop
+	return j.Dataset.MayVanish() || r.Where.Said() || r.Having.Said() || j.Dataset.CapOf(r) != nil || w != nil && w.Of(&j.Dataset).Missing.Rule == job.Drop
 }
 
 // whole reports whether a filter lets the row of a unit through as it is, or not at all. So a value
@@ -58,14 +59,11 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 	if err := out.weigh(j, d); err != nil {
 		return out, err
 	}
-	if j.Dataset.Cap != nil && !r.CountsUnits() {
+	if out.cap = j.Dataset.CapOf(r); out.cap != nil {
 		if !about.Capped {
 			return out, fmt.Errorf("%s does not support units with several rows, so dataset.cap does not protect them: use dataset.fold", r.Mechanism)
 		}
-		out.Public.Cap = &sdk.Cap{Groups: j.Dataset.Cap.Groups, Rows: j.Dataset.Cap.Rows, Times: j.Dataset.Cap.Times()}
-		if len(r.By) == 0 {
-			out.Public.Cap.Groups = 1
-		}
+		out.Public.Cap = &sdk.Cap{Groups: out.cap.Groups, Rows: out.cap.Rows, Times: out.cap.Times()}
 		// The number of rows is private, also where that of units is public.
 		out.Public.Population, out.Public.Design.SampleSize, out.Public.Design.LargestCount = 0, 0, 0
 	}

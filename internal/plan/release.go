@@ -26,7 +26,6 @@ type PlannedRelease struct {
 	found    Bounds
 	whose    Whose          // apart from periods; see PlannedRelease.Whose
 	raises   bool           // rows that do not count may make a figure larger than that of all rows
-	cap      *job.Cap       // of the table, nil for none
 	Series   *PlannedSeries // nil where the release is in none
 	// Instead is the other estimator that the mechanism has for the value, which is not taken; nil where there is none.
 	Instead *sdk.ExpectedError
@@ -95,7 +94,6 @@ func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
 	if err := one.readable(j); err != nil {
 		return nil, err
 	}
-	one.cap = j.Dataset.Cap
 	one.settleWhose(j)
 	return &one, one.checkSuppress()
 }

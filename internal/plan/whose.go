@@ -129,11 +129,11 @@ func (r *PlannedRelease) settleWhose(j *job.Job) {
 	if r.Weights != nil {
 		w.addWeights(d, d.WeightsOf(&r.Job))
 	}
-	if c := d.Cap; c != nil {
+	if c := r.cap; c != nil {
 		switch c.Binds {
 		case job.BindsNever:
 		case job.BindsDefinition:
-			w.Of = append(w.Of, capWords(d, len(r.Job.By) > 0))
+			w.Of = append(w.Of, capWords(d, c, len(r.Job.By) > 0))
 		default:
 			w.marked(MarkCap)
 			w.Ends = r.partial()
@@ -146,14 +146,14 @@ func (r *PlannedRelease) settleWhose(j *job.Job) {
 }
 
 // capWords names the rows that count under a cap.
-func capWords(d *job.Dataset, groups bool) string {
+func capWords(d *job.Dataset, c *job.Cap, groups bool) string {
 	unit := d.Called.Name
 	if unit == "" {
 		unit = "unit"
 	}
-	out := fmt.Sprintf("at most %d rows of each %s", d.Cap.Rows, unit)
+	out := fmt.Sprintf("at most %d rows of each %s", c.Rows, unit)
 	if groups {
-		out += fmt.Sprintf(" in each of at most %d groups", d.Cap.Groups)
+		out += fmt.Sprintf(" in each of at most %d groups", c.Groups)
 	}
 	return out
 }

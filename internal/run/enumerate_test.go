@@ -280,7 +280,7 @@ func (w *world) walk(p *plan.Priced, units [][]row, texts map[string]string) law
 		r := New(p.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
 		for _, rel := range p.Releases() {
 			name := rel.Job.Mechanism
-			known := &mechanism{idle: []Process{within{mechanisms[name], calls}}}
+			known := &mechanism{idle: slices.Repeat([]Process{within{mechanisms[name], calls}}, len(p.Releases()))}
 			r.set.known[name] = func() (*mechanism, error) { return known, nil }
 		}
 		r.begins = func(d samplers.Design, n int64, _ []int32) (samplers.Selector, error) {

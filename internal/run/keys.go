@@ -64,7 +64,7 @@ func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.Pla
 		})
 	}
 	if of.caps() {
-		once, err := newPairs(of.index, of.numbers[capKey(rel)], src)
+		once, err := newPairs(of.index, of.numbers[of.capKey(rel)], src)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -52,10 +53,10 @@ func (v *tableView) folds() bool { return v.units != nil && !v.caps() }
 
 // capped are the rows that count in a release, nil for all.
 func (v *tableView) capped(rel *plan.PlannedRelease) *units.Kept {
-	if rel.Job.CountsUnits() {
+	if !v.caps() || rel.Job.CountsUnits() {
 		return nil
 	}
-	return v.sets[capKey(rel)]
+	return v.sets[v.capKey(rel)]
 }
 
 // source returns the rows that a release reads.
@@ -67,8 +68,9 @@ func (v *tableView) source(rel *plan.PlannedRelease) rowSource {
 }
 
 // capKey tells apart the releases whose units are capped apart.
-func capKey(rel *plan.PlannedRelease) string {
-	key := rel.Job.Where.Text + "\x00" + rel.Job.Other
+func (v *tableView) capKey(rel *plan.PlannedRelease) string {
+	c := v.job.Dataset.CapOf(&rel.Job)
+	key := fmt.Sprintf("%d in %d\x00%s\x00%s", c.Rows, c.Groups, rel.Job.Where.Text, rel.Job.Other)
 	for _, name := range rel.Job.By {
 		key += "\x00" + name
 	}
@@ -232,7 +234,7 @@ func (v *tableView) capAll(ctx context.Context, p *plan.Planned, src *noise.Sour
 		if rel.Job.Table != v.job.Dataset.Table || rel.Job.CountsUnits() {
 			continue
 		}
-		if key := capKey(rel); v.sets[key] == nil {
+		if key := v.capKey(rel); v.sets[key] == nil {
 			if v.sets[key], err = v.capOf(ctx, rel, src); err != nil {
 				return err
 			}
@@ -241,7 +243,12 @@ func (v *tableView) capAll(ctx context.Context, p *plan.Planned, src *noise.Sour
 	return nil
 }
 
-// capOf chooses the rows for one condition and one grouping.
+// capOf chooses the rows for one condition, one grouping and one cap.
+//
+// # Contract
+//
+// Of each unit it keeps rows in at most as many of the release's own cells as the release's cap says, and at most as many rows in
+// each, whatever the job promises of its columns. Proof: caps.proof.md. // P22
 func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source) (*units.Kept, error) {
 	d := &v.job.Dataset
 	from := &sample{job: v.job}
@@ -252,10 +259,10 @@ func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *no
 		if err != nil {
 			return nil, err
 		}
-		v.numbers[capKey(rel)], v.files = index, append(v.files, index)
+		v.numbers[v.capKey(rel)], v.files = index, append(v.files, index)
 	}
 	cells := plan.NewCells(v.job, &known, nil)
-	numbers, coder := v.numbers[capKey(rel)], newCelled(cells, from)
+	numbers, coder := v.numbers[v.capKey(rel)], newCelled(cells, from)
 	one := &sink{cells: coder}
 	if rel.Job.Where.Said() {
 		one.masks = append(one.masks, from.condition(rel.Job.Where))
@@ -264,11 +271,8 @@ func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *no
 	if err != nil {
 		return nil, err
 	}
-	groups := d.Cap.Groups
-	if len(rel.Job.By) == 0 {
-		groups = 1
-	}
-	capper, err := units.NewCapper(v.index, int(groups), int(d.Cap.Rows), src)
+	limit := d.CapOf(&rel.Job)
+	capper, err := units.NewCapper(v.index, int(limit.Groups), int(limit.Rows), src)
 	if err != nil {
 		return nil, err
 	}

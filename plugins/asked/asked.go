@@ -20,8 +20,7 @@ func (Bound) Mechanism() string { return "bounds" }
 type UnitRows struct {
 	AtMost int    `json:"at_most"` // units with more rows count as having so many
 	Column string `json:"column"`
-	Keep   int    `json:"keep,omitempty"` // rows of a unit that count under the cap, in all its groups together
-	One    int    `json:"one,omitempty"`  // rows that count of a unit that is in one group, 0 where they are as many as Keep
+	Keep   []int  `json:"keep,omitempty"` // numbers of rows of a unit that count in some release, ascending
 	// Choose says that a cap is chosen from the numbers: they are of units between two caps.
 	Choose bool `json:"choose,omitempty"`
 }

@@ -16,8 +16,7 @@ import (
 var schema = linear.Schema(`"column", "at_most"`, `
     "column":  {"type": "string", "description": "the numeric column that says how many rows a unit has"},
     "at_most": {"type": "integer", "minimum": 2, "maximum": 1000, "description": "units with more rows count as having so many"},
-    "keep":    {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many rows of a unit count under the cap, in all its groups together"},
-    "one":     {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many rows count of a unit that is in one group, if that is less"},
+    "keep":    {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1, "maximum": 1000}, "description": "how many rows of a unit count, ascending: the share that is left out is given for each"},
     "choose":  {"type": "boolean", "default": false, "description": "instead of keep, for a job that chooses its cap in private: the units are counted between two caps, and the share that is left out is given for each"},`)
 
 type params struct {
@@ -95,11 +94,9 @@ func (p params) figures() []figure {
 			out = append(out, figure{"share", fmt.Sprintf("left out by a cap of %d, at least", keep), left(int(keep)), all})
 		}
 	} else {
-		out = append(out, figure{"rows", "that the cap keeps", weights(func(rows int) int { return min(rows, p.Keep) }), nil},
-			figure{"share", "left out by the cap, at least", left(p.Keep), all})
-		if p.One > 0 {
-			out = append(out, figure{"rows", "that the cap keeps if each unit is in one group", weights(func(rows int) int { return min(rows, p.One) }), nil},
-				figure{"share", "left out by the cap if each unit is in one group, at least", left(p.One), all})
+		for _, keep := range p.Keep {
+			out = append(out, figure{"rows", fmt.Sprintf("that count, %d of a unit at most", keep), weights(func(rows int) int { return min(rows, keep) }), nil},
+				figure{"share", fmt.Sprintf("left out where %d of a unit count, at least", keep), left(keep), all})
 		}
 	}
 	for i, rows := range bins {
@@ -143,12 +140,10 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		return nil, err
 	}
 	switch {
-	case p.Choose && (p.AtMost < 2 || p.AtMost > asked.MostRows || p.Keep != 0):
+	case p.Choose && (p.AtMost < 2 || p.AtMost > asked.MostRows || len(p.Keep) > 0):
 		return nil, fmt.Errorf("choose: at_most must be between 2 and %d, and keep must be left out", asked.MostRows)
-	case !p.Choose && (p.AtMost < 2 || p.Keep < 1 || p.Keep > p.AtMost):
-		return nil, errors.New("keep: must be between 1 and at_most, and at_most at least 2")
-	case p.One < 0 || p.One > 0 && (p.Choose || p.One >= p.Keep):
-		return nil, errors.New("one: must be less than keep, and left out with choose")
+	case !p.Choose && (p.AtMost < 2 || len(p.Keep) == 0 || p.Keep[0] < 1 || p.Keep[len(p.Keep)-1] > p.AtMost || !ascending(p.Keep)):
+		return nil, errors.New("keep: must be between 1 and at_most, ascending, and at_most at least 2")
 	case !p.Choose && req.Public.Design.Kind != "full":
 		return nil, errors.New("choose: the rows that a cap leaves out are those of the whole table, not of a sample")
 	}
@@ -177,6 +172,11 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 			return p.result(cells.N, n.Unit(), sums[0], noises[0])
 		},
 	}, nil
+}
+
+// ascending reports whether no number stands twice, or before a smaller one.
+func ascending(x []int) bool {
+	return slices.IsSorted(x) && len(slices.Compact(slices.Clone(x))) == len(x)
 }
 
 // add counts each unit in the bin of its number of rows. // P22

@@ -25,8 +25,8 @@ func TestAllUnits(t *testing.T) {
 	pass := sdk.Column{Name: "pass", Type: sdk.Category, Domain: []string{"yes"}, Missing: sdk.MissingDrop}
 	for _, noise := range []string{"laplace", "gaussian"} {
 		for _, units := range []int64{0, 7} {
-			plain := lineartest.Request(`{"column":"n","at_most":4,"keep":2,"noise":"`+noise+`"}`, units, rowsOf(4))
-			filter := lineartest.Request(`{"column":"n","at_most":4,"keep":2,"by":"pass","noise":"`+noise+`"}`, units, rowsOf(4), pass)
+			plain := lineartest.Request(`{"column":"n","at_most":4,"keep":[2],"noise":"`+noise+`"}`, units, rowsOf(4))
+			filter := lineartest.Request(`{"column":"n","at_most":4,"keep":[2],"by":"pass","noise":"`+noise+`"}`, units, rowsOf(4), pass)
 			lineartest.Check(t, Mechanism{}, lineartest.Case{Name: "all", Request: plain}, lineartest.Case{Name: "filter", Request: filter})
 			if used, err := lineartest.Used(Mechanism{}, plain, lineartest.With(plain, 1, 2)); err != nil || used < 1.4 {
 				t.Errorf("%s, %d units: a histogram of rows uses %v of what is declared (%v)", noise, units, used, err)
@@ -40,7 +40,7 @@ func TestAllUnits(t *testing.T) {
 func TestKnownNumbers(t *testing.T) {
 	tab := sdktest.Table{Rows: 5, Columns: map[string]sdk.Values{"n": {Float64: []float64{1, 3, 1, 9, 2}}}}
 	for atMost, want := range map[string][]float64{"4": {11, 8, 3. / 11, 2, 1, 1, 1}, "9": {16, 8, 0.5, 2, 1, 1, 0, 0, 0, 0, 0, 1}} {
-		req := lineartest.Request(`{"column":"n","at_most":`+atMost+`,"keep":2,"interval":{"level":95}}`, 0, rowsOf(9))
+		req := lineartest.Request(`{"column":"n","at_most":`+atMost+`,"keep":[2],"interval":{"level":95}}`, 0, rowsOf(9))
 		req.Target.Epsilon = 100
 		out, err := sdktest.Run(Mechanism{}, req, tab, nil)
 		if err != nil {
@@ -57,13 +57,13 @@ func TestKnownNumbers(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for params, want := range map[string]string{
-		`{"column":"n","at_most":4,"keep":5}`: "keep", `{"column":"n","at_most":1,"keep":1}`: "at_most", `{"column":"m","at_most":4,"keep":2}`: "column",
+		`{"column":"n","at_most":4,"keep":[5]}`: "keep", `{"column":"n","at_most":1,"keep":[1]}`: "at_most", `{"column":"m","at_most":4,"keep":[2]}`: "column",
 	} {
 		if _, err := (Mechanism{}).Plan(lineartest.Request(params, 0, rowsOf(4))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", params, err, want)
 		}
 	}
-	if _, err := (Mechanism{}).Plan(lineartest.With(lineartest.Request(`{"column":"n","at_most":4,"keep":2}`, 0, rowsOf(4)), 1, 2)); err == nil {
+	if _, err := (Mechanism{}).Plan(lineartest.With(lineartest.Request(`{"column":"n","at_most":4,"keep":[2]}`, 0, rowsOf(4)), 1, 2)); err == nil {
 		t.Error("units with several rows are accepted")
 	}
 }
@@ -95,7 +95,7 @@ func TestIntervalsHold(t *testing.T) {
 		numbers, rows, kept = append(numbers, n), rows+n, kept+math.Min(n, 2)
 	}
 	truth := []float64{rows, kept, 1 - kept/rows}
-	req := lineartest.Request(`{"column":"n","at_most":8,"keep":2,"interval":{"level":95}}`, 0, rowsOf(8))
+	req := lineartest.Request(`{"column":"n","at_most":8,"keep":[2],"interval":{"level":95}}`, 0, rowsOf(8))
 	req.Target.Epsilon = 0.3
 	missed := make([]int, len(truth))
 	for range 1500 {
@@ -118,33 +118,24 @@ func TestIntervalsHold(t *testing.T) {
 	t.Logf("%v of 1500 miss", missed)
 }
 
-// Where a cap of five groups keeps 15 rows in all, a release whose groups do not vary within a unit keeps 3: both shares stand in
-// the result. A measure that knew the larger number alone would say 0.
-func TestLeftOutInOneGroup(t *testing.T) {
-	p := params{UnitRows: asked.UnitRows{AtMost: 20, Keep: 15, One: 3}}
+// A release whose groups do not vary within a unit keeps 3 rows where one by other groups keeps 15: a share for each stands in the
+// result. A measure that knew the larger number alone would say 0.
+func TestLeftOutForEachCap(t *testing.T) {
+	p := params{UnitRows: asked.UnitRows{AtMost: 20, Keep: []int{3, 15}}}
 	units := make([]float64, p.AtMost) // of each number of rows
 	units[1], units[7] = 10, 10
-	sum := func(weights []float64) (s float64) {
-		for i, w := range weights {
-			s += w * units[i]
-		}
-		return s
-	}
 	got := map[string]float64{}
 	for _, f := range p.figures() {
-		if got[f.about+" "+f.name] = sum(f.weights); f.of != nil {
-			got[f.about+" "+f.name] /= sum(f.of)
+		if got[f.about+" "+f.name] = dot(f.weights, units); f.of != nil {
+			got[f.about+" "+f.name] /= dot(f.of, units)
 		}
 	}
 	for name, want := range map[string]float64{
-		"rows that the cap keeps": 100, "share left out by the cap, at least": 0,
-		"rows that the cap keeps if each unit is in one group": 50, "share left out by the cap if each unit is in one group, at least": 0.5,
+		"rows that count, 15 of a unit at most": 100, "share left out where 15 of a unit count, at least": 0,
+		"rows that count, 3 of a unit at most": 50, "share left out where 3 of a unit count, at least": 0.5,
 	} {
-		if got[name] != want {
-			t.Errorf("%s: %v, want %v", name, got[name], want)
+		if value, ok := got[name]; !ok || value != want {
+			t.Errorf("%s: %v, want %v", name, value, want)
 		}
-	}
-	if len((params{UnitRows: asked.UnitRows{AtMost: 20, Keep: 15}}).figures()) != len(p.figures())-2 {
-		t.Error("without one there are no such lines")
 	}
 }

@@ -49,8 +49,8 @@ func describeLimits(p *plan.Priced, r *plan.PricedRelease) *report.Limits {
 			out.Columns = append(out.Columns, one)
 		}
 	}
-	if c := j.Dataset.Cap; c != nil {
-		out.Cap = &report.CapLimit{Rows: c.Rows, Binds: string(c.Binds), Choice: describeChoice(p, r.Job.Table)}
+	if c := j.Dataset.CapOf(&r.Job); c != nil {
+		out.Cap = &report.CapLimit{Rows: c.Rows, Binds: string(c.Binds), Choice: describeChoice(p, c, r.Job.Table)}
 		if len(r.Job.By) > 0 {
 			out.Cap.Groups = c.Groups
 		}
@@ -58,9 +58,8 @@ func describeLimits(p *plan.Priced, r *plan.PricedRelease) *report.Limits {
 	return out
 }
 
-// describeChoice describes how the cap of a table is chosen in private, nil where the job says it.
-func describeChoice(p *plan.Priced, table string) *report.CapChoice {
-	c := p.Job.Of(table).Dataset.Cap
+// describeChoice describes how a cap of a table is chosen in private, nil where the job says it.
+func describeChoice(p *plan.Priced, c *job.Cap, table string) *report.CapChoice {
 	if c.Choice == nil {
 		return nil
 	}
