@@ -105,7 +105,7 @@ func release() kind[Release] {
 		key("keys", optional(keysOf()), func(r *Release) **Keys { return &r.Keys },
 			"The private selection of the values of a group column without a domain (docs/keys.md)"),
 		key("cap", optional(ownCap()), func(r *Release) **Cap { return &r.Cap },
-			"What this release says in the place of dataset.cap", example("{groups: 5}")),
+			"What holds here in the place of dataset.cap", example("{groups: 5}")),
 		key("suppress", optional(suppress()), func(r *Release) **Suppress { return &r.Suppress },
 			"Blanks the groups whose noisy number of units is small. It costs nothing"),
 		key("interval", amount(span{lo: "90", hi: "99.9"}), func(r *Release) **big.Rat { return &r.Interval },

@@ -150,7 +150,7 @@ func column() kind[Column] {
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
 			"The values are public, and a neighbouring table has the same. Groups are charged apart, except in samples of fixed size and collected tables", otherwise("false")),
 		key("one_per_unit", flag(), func(c *Column) *bool { return &c.OnePerUnit },
-			"All rows of a unit have the same value, such as a person's region: it counts in one group of such columns, whatever groups says. Of a unit with two values one counts", otherwise("false")),
+			"All rows of a unit have the same value, such as a person's region, so it counts in one group of such columns", otherwise("false")),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
 			"Replaces lower and upper (lower: 0 may stay): a release of its own finds a bound in private (docs/mechanisms/bounds.md)"),
 		key("measure", optional(measuredBounds()), func(c *Column) **Measure { return &c.Measure },

@@ -112,9 +112,9 @@ func foldBy() kind[FoldBy] {
 func ownCap() kind[Cap] {
 	return object(
 		key("groups", count(), func(c *Cap) *int64 { return &c.Groups },
-			"The largest number of groups in which a unit counts, otherwise that of dataset.cap", example("5")),
+			"As in dataset.cap", example("5")),
 		key("rows", count(), func(c *Cap) *int64 { return &c.Rows },
-			"The largest number of rows of a unit that count in each group, otherwise that of dataset.cap", example("4")),
+			"As in dataset.cap", example("4")),
 	)
 }
 
