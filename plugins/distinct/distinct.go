@@ -31,7 +31,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return nil, err
 	}
-	cells, noise, err := p.Read(req.Public, p.Interval.With(linear.Fields("", 0)))
+	cells, noise, err := p.Read(req.Public, p.Interval.WithError(linear.Fields("", 0)))
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		return nil, err
 	}
 	return &linear.Form{
-		Cells: cells, Noise: noise, Output: p.Interval.With(linear.Fields("the number of units in the population", n.Unit())),
+		Cells: cells, Noise: noise, Output: p.Interval.WithError(linear.Fields("the number of units in the population", n.Unit())),
 		Queries: []linear.Query{units.Query},
 		Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each number") },
-		Row:     func(_ int, sums []int64, noise linear.Noise) []float64 { return n.Row(sums, noise, units) },
+		Row:     func(_ int, sums []int64, noise linear.Noise) []float64 { return n.Row(sums, noise, p.Interval, units) },
 	}, nil
 }

@@ -55,7 +55,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, noise, err := p.Read(req.Public, p.Interval.With(fields(0)))
+	cells, noise, err := p.Read(req.Public, p.Interval.WithError(fields(0)))
 	if err != nil {
 		return nil, err
 	}
@@ -71,16 +71,16 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	q := linear.Query{Values: []sdk.Column{c}}
 	if k := linear.NewNodes(req, p.Interval, capped); k != nil && b.n() > 1 {
 		q.Reach, q.Add = k.Reach(b.n()), func(rows linear.Block, sums []int64) { b.weigh(k, rows, sums) }
-		f.Output = p.Interval.With(fields(0))
+		f.Output = p.Interval.WithError(fields(0))
 		f.Errors = func(noise []linear.Noise) []sdk.ExpectedError { return k.Expected(noise[0], "each bin") }
 		f.Row = func(at int, sums []int64, noise linear.Noise) []float64 { return b.edged(at, k.Row(sums, noise)) }
 	} else {
 		rough := n.Rough(p.Interval)
 		q.Reach, q.Add = n.OneOf(b.n()), func(rows linear.Block, sums []int64) { b.count(n.Lattice, rows, sums) }
-		f.Output = p.Interval.With(fields(n.Unit()))
+		f.Output = p.Interval.WithError(fields(n.Unit()))
 		f.Errors = func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each bin") }
 		f.Row = func(at int, sums []int64, noise linear.Noise) []float64 {
-			return b.edged(at, n.Row(sums, noise, rough))
+			return b.edged(at, n.Row(sums, noise, p.Interval, rough))
 		}
 	}
 	f.Queries = []linear.Query{q}

@@ -179,7 +179,7 @@ func (a *Additive) spread(sums []int64, n Noise) spread {
 	s := spread{noise: step * n.SD}
 	if a.zeroOne {
 		x += a.base
-		s.draw = iv.Square*x*step - iv.Mean*x*x
+		s.draw = iv.Square*x - iv.Mean*x*x
 		return s
 	}
 	if len(sums) < 2 {
@@ -250,7 +250,10 @@ func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, 
 		low, high = a.score(a.base+x, n)
 		low, high = low-a.base, high-a.base
 	} else {
-		rows := a.interval.Rows
+		rows := a.interval.freedom()
+		if rows > 0 { // of strata, one is lost for each
+			rows++
+		}
 		if a.square > 0 && a.positive && a.clusters == nil { // the effective number of rows
 			most := step * step * float64(a.square) * a.factor * math.Max(float64(sums[1]), 1)
 			rows = math.Max(2, x*x/most)

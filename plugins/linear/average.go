@@ -278,6 +278,14 @@ func (e Estimate) Times(x float64) Estimate {
 	return e
 }
 
+// CV is the coefficient of variation, to four decimals.
+func (e Estimate) CV() float64 {
+	if e.Error < mostCV*math.Abs(e.Value) || math.IsNaN(e.Value) || math.IsNaN(e.Error) {
+		return math.Round(1e4*e.Error/math.Abs(e.Value)) / 1e4
+	}
+	return mostCV
+}
+
 // Row puts an estimate in the order of fields.
 func (e Estimate) Row(fields []sdk.Field) []float64 {
 	row := make([]float64, len(fields))
@@ -294,9 +302,7 @@ func (e Estimate) Row(fields []sdk.Field) []float64 {
 		case ErrorField:
 			row[i] = e.Error
 		case CVField:
-			if row[i] = mostCV; e.Error < mostCV*math.Abs(e.Value) || math.IsNaN(e.Value) {
-				row[i] = math.Round(1e4*e.Error/math.Abs(e.Value)) / 1e4
-			}
+			row[i] = e.CV()
 		case FreedomField:
 			row[i] = e.Freedom
 		case CountField:
@@ -367,6 +373,9 @@ func (q *Average) besides(sum, count int64, n Noise) Estimate {
 	return e.Within(c.Lower, c.Upper)
 }
 
+// row is what a row of the least weight adds to A + B.
+func (q *Average) row() float64 { return float64(q.high) * q.lattice.Least / q.maxWeight }
+
 // quotient is L + (U−L)·A/(A+B), cut off at the bounds.
 func (q *Average) quotient(a, b int64, n Noise) Estimate {
 	lower, width := q.Column.Lower, q.Column.Upper-q.Column.Lower
@@ -379,7 +388,7 @@ func (q *Average) quotient(a, b int64, n Noise) Estimate {
 	e = e.Along(1-share, -share)
 	noise := func(share float64) float64 { return n.SD * math.Hypot(1-share, share) }
 	e.Value = lower + width*share
-	e.SD = math.Min(width, width*noise(share)/math.Max(x+y, float64(q.high)))
+	e.SD = math.Min(width, width*noise(share)/math.Max(x+y, q.row()))
 	if q.interval == nil {
 		return e
 	}

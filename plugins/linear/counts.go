@@ -55,12 +55,14 @@ func (c Counts) Rough(iv *Interval) *Additive {
 	return &Additive{lattice: c.Lattice, interval: &rough, zeroOne: iv.sampled()}
 }
 
-// Row is a count with the standard deviation of its noise and, where a has one, its interval.
-func (c Counts) Row(sums []int64, n Noise, a *Additive) []float64 {
+// Row is a count with the standard deviation of its noise and, where iv asks for one, its interval and whole error by a.
+func (c Counts) Row(sums []int64, n Noise, iv *Interval, a *Additive) []float64 {
 	row := []float64{c.Unit() * float64(sums[0]), c.Unit() * n.SD}
-	if a == nil || a.interval == nil {
+	if iv == nil {
 		return row
 	}
-	low, high := a.Interval(sums, n, 0, c.scale)
-	return append(row, low, high)
+	e := Estimate{Value: row[0]}
+	e.Low, e.High = a.Interval(sums, n, 0, c.scale)
+	e.Error, e.Freedom = a.Error(sums, n, c.scale)
+	return append(row, iv.Ends(e)...)
 }

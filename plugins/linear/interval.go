@@ -148,6 +148,38 @@ func (iv *Interval) WithError(fields []sdk.Field) []sdk.Field {
 	return fields
 }
 
+// Ends are the numbers of an estimate for the fields of WithError, in their order.
+func (iv *Interval) Ends(e Estimate) []float64 {
+	if iv == nil {
+		return nil
+	}
+	out := []float64{e.Low, e.High}
+	if !iv.sampled() {
+		return out
+	}
+	if out = append(out, e.Error, e.CV()); iv.freedom() > 0 {
+		out = append(out, e.Freedom)
+	}
+	return out
+}
+
+// Woodruff takes the standard error from an interval, as half of it over the normal quantile, and from one side alone where
+// the other ends at a bound (Woodruff 1952).
+func (iv *Interval) Woodruff(e Estimate, bottom, top bool) Estimate {
+	low, high := e.Value-e.Low, e.High-e.Value
+	switch {
+	case bottom:
+		low = high
+	case top:
+		high = low
+	}
+	e.Error, e.Freedom = (low+high)/2/distuv.UnitNormal.Quantile(0.5+iv.Level/200), iv.freedom()
+	if math.IsNaN(e.Value) {
+		e.Freedom = e.Value
+	}
+	return e
+}
+
 // freedom is the public number of degrees of freedom of the draw, 0 where it is random.
 func (iv *Interval) freedom() float64 {
 	if iv == nil || iv.Rows == 0 {
@@ -395,8 +427,9 @@ func (iv *Interval) Share(estimate float64, at func(share float64) (float64, flo
 // Quotient is the interval for the quotient x/y of two sums, which cannot lie below low or above
 // high. Sums are those of x, of y, and of (x − y)², (x − y)y and y²; sds are the standard
 // deviations of the noise in each. Missing ones are 0. Where y may be 0 as far as its noise shows there
-// is no estimate, NaN: the interval then has one end at most, which is found where low or high is 0.
-func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, n Noise) (float64, float64) {
+// is no estimate, NaN: the interval then has one end at most, which is found where low or high is 0. The result
+// has the ends and the whole error.
+func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, n Noise) (e Estimate) {
 	rows := 0.0
 	if sums[4] > 0 {
 		rows = math.Max(2, sums[1]*sums[1]/sums[4]) // the effective number of rows
@@ -415,23 +448,27 @@ func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, 
 		}
 	}
 	const far = 1e9
+	e.Low, e.High = low, high
 	if math.IsNaN(estimate) {
+		e.Error, e.Freedom = math.NaN(), math.NaN()
 		switch nearest := func(side float64) float64 { return iv.nearest(side, far, n, rows, at) }; {
 		case low == 0 && high > far:
-			return nearest(1), high
+			e.Low = nearest(1)
 		case high == 0 && low < -far:
-			return low, nearest(-1)
+			e.High = nearest(-1)
 		}
-		return low, high
+		return e
 	}
-	a, b := iv.solve(estimate, math.Max(low, -far), math.Min(high, far), 1, n, rows, at)
-	if a <= -far && low < -far {
-		a = low
+	_, own := at(estimate)
+	e.Error, e.Freedom = own.whole()/sums[1], iv.freedom()
+	e.Low, e.High = iv.solve(estimate, math.Max(low, -far), math.Min(high, far), 1, n, rows, at)
+	if e.Low <= -far && low < -far {
+		e.Low = low
 	}
-	if b >= far && high > far {
-		b = high
+	if e.High >= far && high > far {
+		e.High = high
 	}
-	return a, b
+	return e
 }
 
 // nearest is the end next to 0 of all values on one side of 0 for which an equation holds within its

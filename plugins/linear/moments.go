@@ -226,7 +226,7 @@ func (m *Moments) Mean(sums []int64, n Noise) (e Estimate) {
 	if m.number != nil && m.interval.sampled() {
 		at, matter = func(x float64) (float64, spread) { return m.score(sums, x, n) }, 0
 	}
-	_, own := at(t)
+	_, own := m.equation(sums, []float64{-t, 1}, n) // without the larger variance that a score may take
 	e.Error, e.Freedom = math.Min(width, width*own.whole()/math.Max(1, rows)), m.interval.freedom()
 	a, b := m.interval.solve(t, 0, 1, 1, n, matter, at)
 	e.Low, e.High = low+a*width, low+b*width
@@ -234,12 +234,16 @@ func (m *Moments) Mean(sums []int64, n Noise) (e Estimate) {
 }
 
 // Variance is the interval for the variance of t in a cell that has a mean, about an estimate of
-// the variance.
-func (m *Moments) Variance(sums []int64, n Noise, estimate float64) (low, high float64) {
+// the variance, with its whole error.
+func (m *Moments) Variance(sums []int64, n Noise, estimate float64) (e Estimate) {
 	mean, rows, _ := m.mean(sums, n)
-	return m.interval.solve(estimate, 0, 0.25, 1, n, m.rows(rows), func(x float64) (float64, spread) {
+	at := func(x float64) (float64, spread) {
 		return m.equation(sums, []float64{mean*mean - x, -2 * mean, 1}, n)
-	})
+	}
+	_, own := at(estimate)
+	e.Error, e.Freedom = math.Min(0.25, own.whole()/math.Max(1, rows)), m.interval.freedom()
+	e.Low, e.High = m.interval.solve(estimate, 0, 0.25, 1, n, m.rows(rows), at)
+	return e
 }
 
 // equation returns the noisy sum of a polynomial over the population, which the equation

@@ -93,13 +93,13 @@ func (k *Nodes) Row(sums []int64, n Noise) []float64 {
 	for i, w := range k.at {
 		x += k.lattice.Step * w * float64(sums[i])
 	}
-	low, high := k.ends(x, sums, n)
-	return []float64{x, k.lattice.Step * k.long() * n.SD, low, high}
+	e := k.ends(x, sums, n)
+	return append([]float64{x, e.SD}, k.interval.Ends(e)...)
 }
 
-// ends are the ends of the interval: it holds every weighted number of rows that is near enough to
-// the noisy one x by the variance that it would have over the draw.
-func (k *Nodes) ends(x float64, sums []int64, n Noise) (low, high float64) {
+// ends are the noisy number x with its error and interval, which holds every weighted number of rows that is near enough to
+// x by the variance that it would have over the draw.
+func (k *Nodes) ends(x float64, sums []int64, n Noise) Estimate {
 	iv, step, most := k.interval, k.lattice.Step, k.at[0]
 	square := func(w float64) float64 { return w * w * iv.Part(w) }
 	squares, along := 0.0, 0.0
@@ -115,14 +115,17 @@ func (k *Nodes) ends(x float64, sums []int64, n Noise) (low, high float64) {
 	}
 	unsure = step * n.SD * math.Sqrt(unsure)
 	noise := step * n.SD * k.long()
+	own := spread{draw: iv.Square*math.Max(squares, 0) - iv.Mean*x*x, noise: noise}
+	e := Estimate{Value: x, SD: noise, Error: own.whole(), Freedom: iv.freedom()}
 	if unsure > 0 && noise > 0 {
 		squares += iv.margin(iv.Square*unsure/(noise*noise)) * unsure
 	}
 	heaviest := iv.Part(most) * most
 	far := 2*math.Abs(x) + 1000*(most+noise)
-	return iv.solve(x, math.Min(0, x), far, most, n, 0, func(at float64) (float64, spread) {
+	e.Low, e.High = iv.solve(x, math.Min(0, x), far, most, n, 0, func(at float64) (float64, spread) {
 		at = math.Max(at, 0)
 		draw := math.Max(0, math.Min(squares-along*(x-at), heaviest*at))
 		return x - at, spread{draw: iv.Square*draw - iv.Mean*at*at, noise: noise}
 	})
+	return e
 }

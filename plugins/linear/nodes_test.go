@@ -117,7 +117,7 @@ func TestIntervalOfWeightedBins(t *testing.T) {
 				forgot++
 			}
 			old := Counts{Lattice: plain, scale: 1}
-			out := old.Row([]int64{int64(math.Round((drawn + 40*laplace()) / plain.Step))}, noiseOf(privacy.DiscreteLaplace{Scale: 40 * c.scale / plain.Step}), old.Rough(k.interval))
+			out := old.Row([]int64{int64(math.Round((drawn + 40*laplace()) / plain.Step))}, noiseOf(privacy.DiscreteLaplace{Scale: 40 * c.scale / plain.Step}), k.interval, old.Rough(k.interval))
 			rough += out[3] - out[2]
 		}
 		share, short := float64(held)/runs, width/rough

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/plugins/count"
@@ -15,9 +17,11 @@ import (
 	"github.com/dprelease/dprelease/plugins/linear/lineartest"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/plugins/sum"
+	vary "github.com/dprelease/dprelease/plugins/variance"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -115,32 +119,45 @@ func TestSharesNearTheirEndsHold(t *testing.T) {
 }
 
 // The columns of the whole error are those of the textbook: of 200 of 20,000 rows √((1 − f)·s²/n + noise²) with 199 degrees of freedom,
-// for a mean, its total and a count of rows.
+// for a mean, its total, numbers and shares of rows, a ratio (whose residuals count) and a variance (with fourth moments).
 func TestWholeError(t *testing.T) {
 	const n, all = 200, 20_000
 	values, codes := make([]float64, n), make([]int32, n)
-	middle, square, first := 0.0, 0.0, 0.0
+	others, first, large := make([]float64, n), 0.0, 0.0
 	for i := range values {
-		values[i], codes[i] = float64(i*i%97), int32(i%5/4)
-		middle += values[i] / n
+		values[i], others[i], codes[i] = float64(i*i%97), float64(1+i%7), int32(i%5/4)
 		first += float64(1-codes[i]) / n
+		if values[i] >= 50 {
+			large += 1.0 / n
+		}
 	}
-	for _, x := range values {
-		square += (x - middle) * (x - middle) / (n - 1)
+	middle, below := stat.Mean(values, nil), stat.Mean(others, nil)
+	variance := stat.PopVariance(values, nil)
+	spread := func(z func(i int) float64) float64 {
+		zs := make([]float64, n)
+		for i := range zs {
+			zs[i] = z(i)
+		}
+		return math.Sqrt(0.99 * stat.Variance(zs, nil) / n)
 	}
-	draw := math.Sqrt(0.99 * square / n)
-	share := math.Sqrt(0.99 * n / (n - 1.0) * first * (1 - first) / n)
+	draw, share := spread(func(i int) float64 { return values[i] }), spread(func(i int) float64 { return float64(codes[i]) })
+	some := spread(func(i int) float64 { return float64(min(1, int(values[i])/50)) })
+	quotient := spread(func(i int) float64 { return (values[i] - middle/below*others[i]) / below })
+	squares := spread(func(i int) float64 { return (values[i] - middle) * (values[i] - middle) })
 	for params, c := range map[string]struct {
 		m           sdk.Mechanism
 		scale, draw float64
 	}{
 		`"column":"x"`: {mean.Mechanism{}, 1, draw}, `"column":"x" `: {sum.Mechanism{}, all, draw}, `"by":"g"`: {count.Mechanism{}, all, share},
-		`"column":"x","from":1000`: {proportion.Mechanism{}, 1, 0},
+		`"column":"x","from":1000`: {proportion.Mechanism{}, 1, 0}, `"column":"x","from":50`: {proportion.Mechanism{}, 1, some},
+		`"column":"x","edges":[0,50,2000]`:  {histogram.Mechanism{}, all, some},
+		`"numerator":"x","denominator":"y"`: {ratio.Mechanism{}, 1, quotient}, `"column":"x","noise":"auto"`: {vary.Mechanism{}, 1, squares},
+		`"column":"x","noise":"laplace"`: {vary.SD(), 1, squares / 2 / math.Sqrt(variance)},
 	} {
-		req := lineartest.Request(`{`+params+`,"interval":{"level":95,"square":0.994974874,"mean":0.00497487437,"rows":200}}`, all, number("x", 0, 2000), groups(2))
+		req := lineartest.Request(`{`+params+`,"interval":{"level":95,"square":0.994974874,"mean":0.00497487437,"rows":200}}`, all, number("x", 0, 2000), number("y", 0, 2000), groups(2))
 		req.Public.Design = sdk.Design{Kind: "srswor", Rate: 0.01, SampleSize: n, MinWeight: 100, MaxWeight: 100, EqualWeights: true}
-		req.Target.Epsilon = 50
-		table := sdktest.Table{Rows: n, Columns: map[string]sdk.Values{"x": {Float64: values}, "g": {Codes: codes}}}
+		req.Target.Epsilon = 500000
+		table := sdktest.Table{Rows: n, Columns: map[string]sdk.Values{"x": {Float64: values}, "y": {Float64: others}, "g": {Codes: codes}}}
 		out, err := sdktest.Run(c.m, req, table, nil)
 		if err != nil {
 			t.Fatal(params, err)

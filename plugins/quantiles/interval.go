@@ -223,10 +223,13 @@ func (s *search) ranksOf(ctx context.Context, groups []group, host sdk.Host) ([]
 
 // finish tells the quantiles among the estimates from the ends of their intervals.
 func (s *search) finish(found []wide, all []float64) sdk.Result {
+	estimates := make([]linear.Estimate, 0, len(all))
 	if s.Interval == nil {
-		return s.result(all)
+		for _, x := range all {
+			estimates = append(estimates, linear.Estimate{Value: x})
+		}
+		return s.result(estimates)
 	}
-	var estimates, low, high []float64
 	for g, q := range found {
 		mine := all[g*len(s.ranks) : (g+1)*len(s.ranks)]
 		for _, p := range q.at {
@@ -237,12 +240,12 @@ func (s *search) finish(found []wide, all []float64) sdk.Result {
 			if p.top {
 				b = s.lattice.value(s.lattice.cells - 1)
 			}
-			value := mine[p.middle]
+			e := linear.Estimate{Value: mine[p.middle], Low: a, High: b}
 			if q.none || p.bottom && p.top { // everything is possible
-				value, a, b = math.NaN(), math.NaN(), math.NaN()
+				e = e.Blank()
 			}
-			estimates, low, high = append(estimates, value), append(low, a), append(high, b)
+			estimates = append(estimates, s.Interval.Woodruff(e, p.bottom, p.top))
 		}
 	}
-	return s.result(estimates, low, high)
+	return s.result(estimates)
 }

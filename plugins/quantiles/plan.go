@@ -116,7 +116,7 @@ func (l *layout) output() []sdk.Field {
 		{Name: "quantile", Type: sdk.Float64, Doc: "the rank: 0.5 is the median"},
 		{Name: linear.EstimateField, Type: sdk.Float64, Statistic: sdk.StatisticQuantile, Doc: "the quantile, with noise in its rank: one of the public numbers between the bounds"},
 	}
-	if fields = l.Interval.With(fields); l.counts {
+	if fields = l.Interval.WithError(fields); l.counts {
 		fields = append(fields, linear.Flag(linear.TooFew))
 	}
 	if l.Step > 0 { // a step is in the unit of the values as they are
@@ -125,16 +125,12 @@ func (l *layout) output() []sdk.Field {
 	return linear.Of(fields, []string{l.column.Name}, nil, "quantile")
 }
 
-// result makes the result from the estimates of all quantiles of all cells, and from the ends of
-// their intervals if there are any.
-func (l *layout) result(estimates []float64, ends ...[]float64) sdk.Result {
+// result makes the result from the estimates of all quantiles of all cells, with their intervals if there are any.
+func (l *layout) result(estimates []linear.Estimate) sdk.Result {
 	return sdk.Result{Columns: append(l.cells.Labels(len(l.Quantiles)), linear.Results(l.output(), func(yield func([]float64) bool) {
-		for i, x := range estimates {
-			row := []float64{float64(l.Quantiles[i%len(l.Quantiles)]) / whole, x}
-			for _, end := range ends {
-				row = append(row, end[i])
-			}
-			if !yield(row) {
+		for i, e := range estimates {
+			row := []float64{float64(l.Quantiles[i%len(l.Quantiles)]) / whole, e.Value}
+			if !yield(append(row, l.Interval.Ends(e)...)) {
 				return
 			}
 		}

@@ -144,12 +144,12 @@ func (t *histogram) add(rows linear.Block, size int64, parts int, sums []int64) 
 
 // finish reads the quantiles of every group off its noisy counts. It is post-processing.
 func (t *histogram) finish(sums [][]int64, noises []linear.Noise) []sdk.ResultColumn {
-	var estimates []float64
+	var estimates []linear.Estimate
 	for g := range t.cells.N {
 		below, sd := t.below(g, sums, noises)
 		total := below[len(below)-1]
 		if noises[0].Hides(total, sd) {
-			estimates = append(estimates, slices.Repeat([]float64{math.NaN()}, len(t.Quantiles))...)
+			estimates = append(estimates, slices.Repeat([]linear.Estimate{linear.Estimate{}.Blank()}, len(t.Quantiles))...)
 			continue
 		}
 		for _, q := range t.Quantiles {
@@ -160,7 +160,7 @@ func (t *histogram) finish(sums [][]int64, noises []linear.Noise) []sdk.ResultCo
 				at = float64(t.leaf) * (target - below[leaf]) / n
 			}
 			cell := int64(leaf)*t.leaf + min(t.leaf-1, max(0, int64(at)))
-			estimates = append(estimates, t.lattice.value(min(cell, t.lattice.cells-1)))
+			estimates = append(estimates, linear.Estimate{Value: t.lattice.value(min(cell, t.lattice.cells-1))})
 		}
 	}
 	return t.result(estimates).Columns[len(t.cells.Groups):]

@@ -45,7 +45,7 @@ func output(p params) []sdk.Field {
 		linear.Number(linear.BelowField, "the sum below the line, with noise; with design weights it estimates the population's"),
 	}
 	sums[0].Of, sums[1].Of = above, below
-	quotient := linear.Of(p.Interval.With(linear.Fields("the ratio of the sums", 0)), above, below)
+	quotient := linear.Of(p.Interval.WithError(linear.Fields("the ratio of the sums", 0)), above, below)
 	return append(slices.Insert(quotient, 2, sums...), linear.OneSided(linear.NearZero))
 }
 
@@ -187,7 +187,8 @@ func (q *quotient) estimate(sums []int64, n linear.Noise) linear.Estimate {
 		e.SD = math.Min(math.Hypot(sdAbove, e.Value*sdBelow)/below, high-low) // the first-order error of a quotient
 	}
 	if q.interval != nil {
-		e.Low, e.High = q.intervalOf(sums, n, e.Value)
+		own := q.intervalOf(sums, n, e.Value)
+		e.Low, e.High, e.Error, e.Freedom = own.Low, own.High, math.Min(own.Error, high-low), own.Freedom
 		noLow, noHigh := e.Low <= -endless, e.High >= endless
 		switch all := (noLow || e.Low <= low) && (noHigh || e.High >= high); {
 		case all, hidden && !noLow && !noHigh: // everything is possible, or it has two ends at a level below 95
@@ -207,16 +208,17 @@ func (q *quotient) estimate(sums []int64, n linear.Noise) linear.Estimate {
 // endless is from where on a ratio is no end of an interval.
 const endless = math.MaxFloat64 / 8
 
-// intervalOf is the interval for the ratio in a cell.
-func (q *quotient) intervalOf(s []int64, n linear.Noise, r float64) (float64, float64) {
+// intervalOf is the interval for the ratio in a cell, with its whole error.
+func (q *quotient) intervalOf(s []int64, n linear.Noise, r float64) linear.Estimate {
 	low, high := q.bounds()
 	unit := q.lattices[0].Step / q.lattices[1].Step
 	var sums, sds [5]float64
 	for i, step := range []float64{1, 1, q.square, q.square, q.square}[:q.parts] {
 		sums[i], sds[i] = step*float64(s[i]), step*n.SD
 	}
-	from, to := q.interval.Quotient(r/unit, low/unit, high/unit, sums, sds, n)
-	return math.Max(from*unit, low), math.Min(to*unit, high) // the ends may be beyond a float64 in units of the lattice
+	e := q.interval.Quotient(r/unit, low/unit, high/unit, sums, sds, n).Times(unit)
+	e.Low, e.High = math.Max(e.Low, low), math.Min(e.High, high) // the ends may be beyond a float64 in units of the lattice
+	return e
 }
 
 // bounds are the ends of the range of the ratio.

@@ -43,36 +43,30 @@ func (s *spread) row(_ int, sums []int64, n linear.Noise) []float64 {
 	variance := math.Min(math.Max(q-mean*mean, 0), 1.0/4)
 	_, noise := s.moments.Value(sums, []float64{2*mean*mean - q, -2 * mean, 1}, n)
 	sd := math.Min(1.0/4, noise/math.Max(total, 1))
-	var ends []float64
+	var e linear.Estimate
 	if s.interval != nil {
-		low, high := s.moments.Variance(sums, n, variance)
-		if low <= 0 && high >= 1.0/4 { // everything is possible
+		if e = s.moments.Variance(sums, n, variance); e.Low <= 0 && e.High >= 1.0/4 { // everything is possible
 			return s.blank(count)
 		}
-		ends = []float64{low * width * width, high * width * width}
 	}
-	value, largest := variance*width*width, width*width/4
-	sd *= width * width
+	e.Value, e.SD = variance, sd
+	e, largest := e.Times(width*width), width*width/4
 	if s.root {
-		value, largest = math.Sqrt(value), width/2
-		for i, end := range ends {
-			ends[i] = math.Sqrt(end)
-		}
-		if sd = sd / (2 * value); !(sd < largest) {
-			sd = largest
+		e.Value, e.Low, e.High, largest = math.Sqrt(e.Value), math.Sqrt(e.Low), math.Sqrt(e.High), width/2
+		for _, x := range []*float64{&e.SD, &e.Error} {
+			if *x /= 2 * e.Value; !(*x < largest) {
+				*x = largest
+			}
 		}
 	}
-	return append([]float64{value, math.Min(sd, largest), s.column.Lower + mean*width, count}, ends...)
+	e.SD, e.Error = math.Min(e.SD, largest), math.Min(e.Error, largest)
+	return append([]float64{e.Value, e.SD, s.column.Lower + mean*width, count}, s.interval.Ends(e)...)
 }
 
 // blank is the row of a cell that shows no values beside their number.
 func (s *spread) blank(count float64) []float64 {
 	none := math.NaN()
-	row := []float64{none, none, none, count}
-	if s.interval != nil {
-		row = append(row, none, none)
-	}
-	return row
+	return append([]float64{none, none, none, count}, s.interval.Ends(linear.Estimate{}.Blank())...)
 }
 
 // expected returns what is known of the noise before any data is read.
