@@ -106,7 +106,7 @@ func (d design) job(data string) (string, error) {
 		"budget: {limit: {epsilon: \"1e13\"}}\nreleases:\n%[6]soutput: {dir: out, formats: [json]}\n", d.name, table, relation, dataset, columns, &releases), nil
 }
 
-// figures are what one of the two says of a value.
+// figures hold an estimate, its standard error and the ends of its interval.
 type figures struct{ Estimate, Error, Low, High float64 }
 
 // line is one value of the study.

@@ -19,14 +19,14 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"estimate", "", "variance", "R divides by n − 1 (times n/(n − 1) of the weighted variance); `variance` is that of the population, which divides by N"},
-	{"estimate", "apiclus2", "mean by group", "one mean is blank: of the few districts that matter in it, Fieller's interval holds everything"},
+	{"estimate", "", "variance", "R multiplies by n/(n − 1); `variance` divides by the number of rows"},
+	{"estimate", "apiclus2", "mean by group", "one is blank: with few districts Fieller's interval holds everything"},
 	{"error", "", "variance", "the same factor; the variance of strata leaves their differences in"},
 	{"error", "stratified", "mean by group", "strata of unequal size have one factor n/(n − 1), the largest"},
 	{"error", "stratified", "ratio histogram", "where a denominator or a bin is estimated, the differences between strata stay in: too wide, never too narrow"},
 	{"error", "rates weights", "histogram", "the squares of weights are taken at a few nodes, which makes them too large by up to a third"},
 	{"error", "apiclus2", "", "what is drawn below the districts is bounded from the frame here, and estimated by R"},
-	{"interval", "", "count share histogram", "numbers and shares of rows have Wilson's interval, with half a row more on both sides, or the degrees of freedom of the next line; R's is symmetric"},
+	{"interval", "", "count share histogram", "numbers and shares of rows have Wilson's interval and half a row more, or the degrees of freedom of the next line; R's is symmetric"},
 	{"interval", "", "mean by group sum by group sum", "the degrees of freedom are those of the rows, or clusters, that matter in the cell; R takes those of the design"},
 	{"interval", "poisson rates weights apiclus1 apiclus2", "mean", "Fieller's interval, which holds whatever the number of rows is; R's is symmetric"},
 	{"interval", "", "ratio variance", "Fieller's interval; R's is symmetric"},
@@ -78,7 +78,7 @@ func page(lines []line) []byte {
 <!-- bin/lab/rsurvey writes this page -->
 
 The program at noise next to nothing (ε 10¹¹), and R's `+"`survey`"+` on the same tables: %d values of %d collections of California's schools. `+"`poisson`, `rates`"+` were drawn by R once; the others come with the package.
-"=" says that six digits agree; a number in brackets names the reason below. A cell is about all values of a statistic: estimates, standard errors, intervals. What a job draws itself is estimated by the same formulas as what somebody else drew by the same design; a wave of a panel is a Poisson sample.
+A cell is about all values of a statistic: estimates/standard errors/intervals. "=" says that six digits agree, a number names the reason below, and × is the largest ratio of the standard errors here to R's. What a job draws itself has the same formulas; a wave of a panel is a Poisson sample.
 
 | statistic |`, len(lines), len(designs))
 	for _, d := range designs {
@@ -92,7 +92,7 @@ The program at noise next to nothing (ε 10¹¹), and R's `+"`survey`"+` on the 
 		for _, d := range designs {
 			var parts []string
 			for _, what := range []string{"estimate", "error", "interval"} {
-				sign := ""
+				sign, most := "", 1.0
 				for _, l := range lines {
 					if l.design != d.name || l.statistic != s.name {
 						continue
@@ -101,12 +101,16 @@ The program at noise next to nothing (ε 10¹¹), and R's `+"`survey`"+` on the 
 						sign = "="
 					}
 					if l.differs(what) {
-						sign = fmt.Sprintf("(%d)", l.because(what)+1)
+						sign = fmt.Sprint(l.because(what) + 1)
+						most = math.Max(most, l.ours.Error/l.r.Error)
 					}
+				}
+				if what == "error" && most > 1.0005 {
+					sign += fmt.Sprintf("×%.3g", most)
 				}
 				parts = append(parts, sign)
 			}
-			fmt.Fprintf(&b, " %s |", strings.TrimSpace(strings.Join(parts, " ")))
+			fmt.Fprintf(&b, " %s |", strings.Trim(strings.Join(parts, "/"), "/"))
 		}
 		b.WriteString("\n")
 	}
@@ -114,24 +118,8 @@ The program at noise next to nothing (ε 10¹¹), and R's `+"`survey`"+` on the 
 	for i, r := range rules {
 		fmt.Fprintf(&b, "%d. *%s*: %s.\n", i+1, r.what, r.why)
 	}
-	b.WriteString("\n## Where errors differ\n\n| design | statistic | value | R | here | ratio |\n|---|---|---|---|---|---|\n")
-	for _, l := range lines {
-		if l.differs("error") && l.statistic != "variance" {
-			fmt.Fprintf(&b, "| %s | %s | %s | %.5g | %.5g | %s |\n", l.design, l.statistic, l.cell, l.r.Error, l.ours.Error, ratio(l))
-		}
-	}
 	b.WriteString(`
-Sums of clusters are compared with R's calibrated total (` + "`calibrate(~1)`" + `), because a public number of rows makes a ratio of the sum here. Quantiles are not compared: noise is in their ranks, and R's definition interpolates.
+Sums of clusters stand beside R's calibrated total (` + "`calibrate(~1)`" + `): the public number of rows makes them ratios here. Quantiles are not compared: R interpolates.
 `)
 	return b.Bytes()
-}
-
-func ratio(l line) string {
-	if math.IsNaN(l.ours.Error) {
-		return "blank"
-	}
-	if l.r.Error < 1e-9 {
-		return "R knows it exactly"
-	}
-	return fmt.Sprintf("%.3f", l.ours.Error/l.r.Error)
 }

@@ -373,8 +373,8 @@ func (q *Average) besides(sum, count int64, n Noise) Estimate {
 	return e.Within(c.Lower, c.Upper)
 }
 
-// row is what a row of the least weight adds to A + B.
-func (q *Average) row() float64 { return float64(q.high) * q.lattice.Least / q.maxWeight }
+// lightest returns how much a row of the least weight adds to A + B.
+func (q *Average) lightest() float64 { return float64(q.high) * q.lattice.Least / q.maxWeight }
 
 // quotient is L + (U−L)·A/(A+B), cut off at the bounds.
 func (q *Average) quotient(a, b int64, n Noise) Estimate {
@@ -388,7 +388,7 @@ func (q *Average) quotient(a, b int64, n Noise) Estimate {
 	e = e.Along(1-share, -share)
 	noise := func(share float64) float64 { return n.SD * math.Hypot(1-share, share) }
 	e.Value = lower + width*share
-	e.SD = math.Min(width, width*noise(share)/math.Max(x+y, q.row()))
+	e.SD = math.Min(width, width*noise(share)/math.Max(x+y, q.lightest()))
 	if q.interval == nil {
 		return e
 	}

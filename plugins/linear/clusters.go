@@ -187,7 +187,7 @@ func (q *Average) betweenClusters(sums []int64, n Noise) Estimate {
 	}
 	share := math.Min(math.Max(a/(a+b), 0), 1)
 	e.Value = lower + width*share
-	e.SD = math.Min(width, width*n.SD*math.Hypot(1-share, share)/math.Max(a+b, q.row()))
+	e.SD = math.Min(width, width*n.SD*math.Hypot(1-share, share)/math.Max(a+b, q.lightest()))
 	unit := float64(q.clusters.divide)
 	zz, zn, nn, sd := unit*float64(sums[2]), unit*float64(sums[3]), unit*float64(sums[4]), unit*n.SD
 	iv := q.interval
@@ -205,7 +205,7 @@ func (q *Average) betweenClusters(sums []int64, n Noise) Estimate {
 		return u, s
 	}
 	_, own := at(share)
-	e.Error, e.Freedom = math.Min(width, width*own.whole()/math.Max(a+b, q.row())), iv.freedom()
+	e.Error, e.Freedom = math.Min(width, width*own.whole()/math.Max(a+b, q.lightest())), iv.freedom()
 	low, high := iv.solve(share, 0, 1, 1, n, matter, at)
 	e.Low, e.High = lower+width*low, lower+width*high
 	return e.Within(lower, lower+width)
