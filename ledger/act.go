@@ -58,20 +58,20 @@ func (l *Ledger) Acts(ctx context.Context) ([]Act, error) {
 
 // Spend is one debit, to be shown.
 type Spend struct {
-	Release int64    `json:"release"` // the number of its record
-	Account int64    `json:"account"`
-	Slice   string   `json:"slice,omitempty"`
-	At      string   `json:"at"`
-	By      string   `json:"by"`
-	Job     string   `json:"job"`
-	Digest  string   `json:"digest"`
-	State   string   `json:"state"`
-	Again   bool     `json:"again,omitempty"`
-	Epsilon float64  `json:"epsilon"`
-	Delta   float64  `json:"delta"`
-	Cost    []string `json:"cost"` // exact, in the account's units
-	Charges []Charge `json:"releases"`
-	Draws   []Draw   `json:"draws,omitempty"` // the kept samples that it made or used
+	Release int64     `json:"release"` // the number of its record
+	Account int64     `json:"account"`
+	Slice   string    `json:"slice,omitempty"`
+	At      string    `json:"at"`
+	By      string    `json:"by"`
+	Job     string    `json:"job"`
+	Digest  string    `json:"digest"`
+	State   string    `json:"state"`
+	Again   bool      `json:"again,omitempty"`
+	Epsilon float64   `json:"epsilon"`
+	Delta   float64   `json:"delta"`
+	Cost    []string  `json:"cost"` // exact, in the account's units
+	Charges []Charge  `json:"releases"`
+	Steps   []Stepped `json:"steps,omitempty"` // at the nodes of the account
 }
 
 // Spends returns the debits of an account, the oldest first; of all accounts where

@@ -167,9 +167,48 @@ func (m Amount) share() *big.Rat {
 // Admit refuses a cost that does not fit under one of the limits: the account's, the
 // job's own, and over all slices those of both. It says by how much and what would fit.
 func (a *Account) Admit(c privacy.Cost, own, ownLife *Limit) error {
-	const mine = "the job"
-	return cmp.Or(a.asked(own, false, a.keep(&a.Limit, a.bounded(), c, "")), a.keep(own, a.bounded(), c, mine),
-		a.asked(ownLife, true, a.keepLife(a.Lifetime, c, "")), a.keepLife(ownLife, c, mine))
+	return cmp.Or(a.keepOne(a.bounded(), c, own), a.keepAll(c, ownLife))
+}
+
+// keepOne asks the limits of an account without slices, or of one slice.
+func (a *Account) keepOne(spent, c privacy.Cost, own *Limit) error {
+	return cmp.Or(a.asked(own, false, a.keep(&a.Limit, spent, c, "")), a.keep(own, spent, c, "the job"))
+}
+
+// keepAll asks the limits over all slices.
+func (a *Account) keepAll(c privacy.Cost, own *Limit) error {
+	return cmp.Or(a.asked(own, true, a.keepLife(a.Lifetime, c, "")), a.keepLife(own, c, "the job"))
+}
+
+// Spend charges a price to a copy of an account, or refuses one that does not fit. It is for a forecast: of a series only the
+// slice of the account's key is compared with what slices have spent.
+func (a *Account) Spend(p *Priced, own, ownLife *Limit) error {
+	if len(p.Slices) == 0 {
+		if err := a.Admit(p.Cost, own, ownLife); err != nil {
+			return err
+		}
+		a.Charge(p.Cost)
+		return nil
+	}
+	for _, c := range p.Slices {
+		if err := a.keepOne(a.nothing(), c.Cost, own); err != nil {
+			return err
+		}
+	}
+	if err := a.keepAll(p.Cost, ownLife); err != nil {
+		return err
+	}
+	before := a.Spent
+	for _, c := range p.Slices {
+		if c.Is == a.Slice.Is {
+			a.Charge(c.Cost)
+		} else {
+			a.Largest = largest(a.Largest, c.Cost)
+		}
+	}
+	a.Slices = max(a.Slices, int64(len(p.Slices)))
+	a.Spent = sumOf(before, p.Cost)
+	return nil
 }
 
 // asked adds to a refusal that a job with a larger limit does not raise that of the account.

@@ -5,11 +5,13 @@ import (
 	"math/big"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/privacy/step"
 )
 
 // Auditor replays a chain, record by record, from nothing. It has the meaning of records from
-// books, as whoever wrote them had. It holds hashes, times, limits and the charges of kept
-// samples to rules of its own, so that a slip in a writer's check is found.
+// books, as whoever wrote them had. It holds hashes, times, limits and the charges of
+// draws to rules of its own, so that a slip in a writer's check is found.
 type Auditor struct {
 	books
 	ledger string
@@ -153,7 +155,7 @@ func (v *Auditor) before(r *Record, b body) error {
 		}
 		return v.alone(k)
 	case *debitBody:
-		return v.samplesPaid(r.Seq, b)
+		return v.drawsPaid(r.Seq, b)
 	}
 	return nil
 }
@@ -217,37 +219,44 @@ func (v *Auditor) alone(k Key) error {
 // above any rounding and far below any amount that matters.
 var auditSlack = big.NewRat(1, 1e9)
 
-// samplesPaid computes again what a debit must charge for its kept samples.
-func (v *Auditor) samplesPaid(seq int64, b *debitBody) error {
+// drawsPaid computes again what a debit must charge for its draws.
+func (v *Auditor) drawsPaid(seq int64, b *debitBody) error {
 	a := v.accounts[b.Account]
 	if a == nil {
 		return nil // enter says so
 	}
-	for _, d := range b.Draws {
-		s := v.samples[d.Sample]
-		if s == nil {
-			s = d.begun(seq, a)
+	for i := range b.Steps {
+		s := &b.Steps[i]
+		n := v.nodes[s.Node]
+		if n == nil {
+			n = s.node(seq, a)
 		}
-		step, charged, err := d.amounts()
+		if n.Kind != KindDraw && n.Kind != KindCollected {
+			continue
+		}
+		spends, charged, err := s.amounts()
 		if err != nil {
 			return err
 		}
-		paid, err := a.readCost(d.Cost)
+		paid, err := a.readCost(s.Cost)
 		if err != nil {
 			return err
 		}
-		eps, _ := step.Epsilon.Float64()
-		delta, _ := step.Delta.Float64()
-		u, err := a.Use(s, Step{Sample: d.Sample, Epsilon: eps, Delta: delta})
+		draw, err := n.Sampling()
 		if err != nil {
-			return fmt.Errorf("a debit for sample %s that its account cannot charge", d.Sample)
+			return err
 		}
-		short := below(charged.Epsilon, u.ChargedAfter.Epsilon) || below(charged.Delta, u.ChargedAfter.Delta) || !s.Charged.AtMost(charged)
+		own := privacy.Point{Epsilon: rational.Up(spends.Epsilon), Delta: rational.Up(spends.Delta)}
+		p, err := step.Draw{Sampling: draw}.Spend(n.State, own, a.payer(privacy.Bill.Price))
+		if err != nil {
+			return fmt.Errorf("a debit for %s that its account cannot charge", n)
+		}
+		short := below(charged.Epsilon, p.After.Charged.Epsilon) || below(charged.Delta, p.After.Charged.Delta)
 		for i := range paid {
-			short = short || below(paid[i], u.Cost[i])
+			short = short || below(paid[i], p.Cost[i])
 		}
 		if short {
-			v.find(FoundOverspent, fmt.Sprintf("record %d", seq), "is charged less for sample %s than all its releases cost together", d.Sample)
+			v.find(FoundOverspent, fmt.Sprintf("record %d", seq), "is charged less for %s than all its releases cost together", n)
 		}
 	}
 	return nil

@@ -25,8 +25,8 @@ func (v *Auditor) tables(t *tx) error {
 	if h.refused != v.refused {
 		v.find(FoundTables, "head", "it says that somebody refused the ledger, which no record says, or leaves it out")
 	}
-	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchSamples, (*Auditor).matchKeys,
-		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchPins, (*Auditor).matchSlices, (*Auditor).matchReleases} {
+	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchNodes, (*Auditor).matchKeys,
+		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchSlices, (*Auditor).matchReleases} {
 		if err := match(v, t); err != nil {
 			return err
 		}
@@ -147,34 +147,34 @@ func (v *Auditor) matchReleases(t *tx) error {
 	}, "SELECT "+releaseColumns+", archive FROM dprelease_releases ORDER BY id")
 }
 
-// matchSamples holds the table of samples to the chain.
-func (v *Auditor) matchSamples(t *tx) error {
-	return v.match(t, "samples", len(v.samples), func(row scanner) (bool, error) {
+// matchNodes holds the table of nodes to the chain.
+func (v *Auditor) matchNodes(t *tx) error {
+	return v.match(t, "nodes", len(v.nodes), func(row scanner) (bool, error) {
 		var sealed []byte
-		s, err := scanSample(also{row, []any{&sealed}})
+		n, err := scanNode(also{row, []any{&sealed}})
 		if err != nil {
 			return false, err
 		}
-		where, w := s.String(), v.samples[s.ID]
+		where, w := n.String(), v.nodes[n.ID]
 		switch {
 		case w == nil:
 			v.find(FoundTables, where, "is not in the chain")
-		case !sameRow(w.row(), s.row()):
+		case !sameRow(w.row(), n.row()):
 			v.find(FoundTables, where, "its state does not follow from the chain")
-		case (s.Collected() || s.closed()) && sealed != nil:
+		case w.digest == "" && sealed != nil:
 			v.find(FoundTables, where, "has rows, which nobody stored")
-		case s.Ready && !s.Collected() && digestOf(sealed) != w.digest:
+		case w.digest != "" && digestOf(sealed) != w.digest:
 			v.find(FoundStored, where, "its stored rows are not those that were sealed")
 		}
 		return true, nil
-	}, "SELECT "+sampleColumns+", sealed FROM dprelease_samples ORDER BY id")
+	}, "SELECT "+nodeColumns+", sealed FROM dprelease_nodes ORDER BY id")
 }
 
 // matchKeys holds the keys of panels to the secrets that they open.
 func (v *Auditor) matchKeys(t *tx) error {
 	want := 0
-	for _, s := range v.samples {
-		if len(s.Waves) > 0 && s.digest != "" {
+	for _, n := range v.nodes {
+		if n.secret() {
 			want++
 		}
 	}
@@ -184,11 +184,11 @@ func (v *Auditor) matchKeys(t *tx) error {
 		if err := row.Scan(&id, &own, &sealed); err != nil {
 			return false, err
 		}
-		s := v.samples[id]
-		if s == nil || len(s.Waves) == 0 {
+		n := v.nodes[id]
+		if n == nil || !n.secret() {
 			return false, nil
 		}
-		_, err := t.l.reveal(&Sample{ID: id, Account: s.Account, Debit: s.Debit, Event: s.Event}, own, sealed)
+		_, err := t.l.reveal(n, own, sealed)
 		return err == nil, nil
-	}, "SELECT k.sample, k.own, s.sealed FROM dprelease_keys k LEFT JOIN dprelease_samples s ON s.id = k.sample ORDER BY k.sample")
+	}, "SELECT k.node, k.own, n.sealed FROM dprelease_keys k LEFT JOIN dprelease_nodes n ON n.id = k.node ORDER BY k.node")
 }

@@ -1,12 +1,14 @@
 package ledger
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/step"
 )
 
 // billedWrongly are requests that each say less than they cost, or something else than they do, beside the code that
@@ -24,60 +26,78 @@ var billedWrongly = map[string]struct {
 		func(q *Request) { q.Charged.Delta = math.Nextafter(q.Charged.Delta, 0) }, CodeBill},
 	"another relation": {
 		func(*Ledger) Request { return billed(request("p", 0), privacy.Laplace{Scale: 8}, 0) },
-		func(q *Request) { a, _ := q.Bill.Price(privacy.AddRemove); q.Charged.Epsilon = a.Epsilon }, CodeBill},
+		func(q *Request) { q.Charged = priceOf(q.Steps[0].Does.Bill, privacy.AddRemove) }, CodeBill},
 	"amplified by a table that is no sample": {
 		func(*Ledger) Request { return billed(request("p", 0), privacy.Pure{Eps: 0.5}, 0) },
 		func(q *Request) {
 			*q = billed(*q, privacy.WithoutReplacement{Take: 1, Of: 100, Event: privacy.Pure{Eps: 0.5}}, 0)
-			q.Bill.Event = privacy.Pure{Eps: 0.5} // what runs
+			q.Steps[0].Does.Bill.Event = privacy.Pure{Eps: 0.5} // what runs
 		}, CodeBill},
 	"amplified by a panel of another table": {
 		func(*Ledger) Request {
 			q := waveOf("p", 1, 1)
-			q.Panel = nil
-			return billed(q, q.Bill.Event.(privacy.Rotation).Event, 1e-6)
+			return billed(q, q.Steps[0].Does.Bill.Event.(privacy.Rotation).Event, 1e-6)
 		},
-		func(q *Request) { *q = billed(*q, privacy.Rotation{Waves: 4, In: 1, Event: q.Bill.Event}, 1e-6) }, CodeBill},
+		func(q *Request) {
+			*q = billed(*q, privacy.Rotation{Waves: 4, In: 1, Event: q.Steps[0].Does.Bill.Event}, 1e-6)
+		}, CodeBill},
 	"a wave as paid": {
 		func(l *Ledger) Request {
 			debitOne(l, waveOf("first", 1, 1))
-			return waveOf("p", 1, 1)
+			return knownWave(seen(1, waveOf("p", 1, 1)))
 		},
-		func(q *Request) { q.Panel.Known = privacy.Point{} }, CodeBill},
+		func(q *Request) { q.Charged = privacy.Point{} }, CodeBill},
+	"a wave as one of all": {
+		func(l *Ledger) Request {
+			debitOne(l, waveOf("first", 1, 1))
+			return knownWave(seen(1, waveOf("p", 1, 1)))
+		},
+		func(q *Request) { q.Charged = waveOf("p", 1, 1).Charged }, CodeBill},
 	"a kept draw as new": {
 		func(l *Ledger) Request { return keeping("p", sampleID(1), 0.5, 0) },
-		func(q *Request) { q.Draws[0].Sample = sampleID(2) }, CodeSample},
+		func(q *Request) { q.Steps[0].Node = sampleID(2) }, CodeSample},
 	"a step on a kept draw that spends more there": {
-		func(l *Ledger) Request { return keeping("p", sampleID(1), 0.5, 0) },
-		func(q *Request) { q.Draws[0].Bill = spending(0.5000001, 0) }, CodeBill},
+		func(l *Ledger) Request {
+			q := keeping("p", sampleID(1), 0.5, 0)
+			q.Charged = priceOf(privacy.Bill{Event: panel.With(privacy.Pure{Eps: 0.5})}, people.Relation)
+			return q
+		},
+		func(q *Request) { q.Steps[0].Does.Bill = spending(0.5000001, 0) }, CodeBill},
 	"a step without a bill": {
 		func(l *Ledger) Request { return keeping("p", sampleID(1), 0.5, 0) },
-		func(q *Request) { q.Draws[0].Bill = privacy.Bill{} }, CodeBill},
+		func(q *Request) { q.Steps[0].Does.Bill = privacy.Bill{} }, CodeBill},
 	"nothing": {
 		func(l *Ledger) Request { return request("p", 0.5) },
-		func(q *Request) { q.Bill, q.Charged = privacy.Bill{}, privacy.Point{} }, CodeBill},
+		func(q *Request) { q.Steps, q.Charged = nil, privacy.Point{} }, CodeBill},
 	"a series by its mean column": {
 		func(*Ledger) Request { return seriesStep([]string{"p", "later"}, 0) },
-		func(q *Request) {
-			for i := range q.Series.Whole.Slices {
-				q.Series.Whole.Slices[i].Charged = rhoPrice(1).Charged
-			}
-		}, CodeBill},
+		func(q *Request) { q.One = rhoPrice(1) }, CodeBill},
 	"a slice left out": {
 		func(*Ledger) Request { return seriesStep([]string{"p", "later"}, 0) },
-		func(q *Request) { q.Series.Whole.Slices = q.Series.Whole.Slices[1:] }, CodeBill},
+		func(q *Request) { q.Steps[0].Parts = q.Steps[0].Parts[:1] }, CodeBill},
 	"a slice twice, and another not": {
 		func(*Ledger) Request { return seriesStep([]string{"p", "later"}, 0) },
-		func(q *Request) { q.Series.Whole.Slices[1].Is = q.Series.Whole.Slices[0].Is }, CodeBill},
+		func(q *Request) {
+			q.Steps[0].Parts = []Part{{q.Steps[0].Parts[0].Is, "p"}, {q.Steps[0].Parts[0].Is, "later"}}
+		}, CodeAccount},
+	"a series beside something else": {
+		func(*Ledger) Request { return seriesStep([]string{"p", "later"}, 0) },
+		func(q *Request) { q.Steps = append(q.Steps, request("p", 0).Steps...) }, CodeBill},
+	"a series of which another run is paid": {
+		func(l *Ledger) Request {
+			debitOne(l, seriesStep([]string{"first", "p"}, 0))
+			return seriesStep([]string{"first", "p"}, 1)
+		},
+		func(q *Request) { q.Steps[0].Does.Measured[0].Matrix = [][]int64{{1}, {0, 1}} }, CodePinned},
 	"a life that costs less than a slice": {
 		func(*Ledger) Request { return seriesStep([]string{"p", "later"}, 0) },
-		func(q *Request) { q.Series.Whole.Life = rhoPrice(1) }, CodeBill},
+		func(q *Request) { q.Charged = rhoPrice(1) }, CodeBill},
 }
 
 func debitOne(l *Ledger, q Request) {
 	s, err := asking(l, q)
 	if err == nil {
-		err = l.Seal(background, s.Ticket, "c", someFiles)
+		err = l.Seal(background, s.Ticket, cmp.Or(q.Content, "c"), someFiles)
 	}
 	if err != nil {
 		panic(err)
@@ -123,15 +143,15 @@ func countRecords(t *testing.T, l *Ledger) (n int) {
 func TestSealHoldsTheRunToItsBill(t *testing.T) {
 	noise, sampled := privacy.Laplace{Scale: 8}, func(e privacy.Event) privacy.Event { return privacy.WithoutReplacement{Take: 1, Of: 10, Event: e} }
 	both := privacy.Together([]privacy.Event{sampled(noise), privacy.Pure{Eps: 0.1}})
-	for name, made := range map[string]Made{
-		"nothing":         {},
-		"not sampled":     {Data: privacy.Together([]privacy.Event{noise, privacy.Pure{Eps: 0.1}})},
-		"sampled twice":   {Data: privacy.Together([]privacy.Event{sampled(sampled(noise)), privacy.Pure{Eps: 0.1}})},
-		"less noise":      {Data: privacy.Together([]privacy.Event{sampled(privacy.Laplace{Scale: 7.9}), privacy.Pure{Eps: 0.1}})},
-		"one left out":    {Data: sampled(noise)},
-		"one more":        {Data: privacy.Together([]privacy.Event{both, privacy.Pure{Eps: 0.1}})},
-		"from a kept one": {Data: both, Samples: map[string]privacy.Event{sampleID(1): noise}},
-		"right":           {Data: both},
+	for name, made := range map[string]map[string]Made{
+		"nothing":         nil,
+		"not sampled":     {"": {Event: privacy.Together([]privacy.Event{noise, privacy.Pure{Eps: 0.1}})}},
+		"sampled twice":   {"": {Event: privacy.Together([]privacy.Event{sampled(sampled(noise)), privacy.Pure{Eps: 0.1}})}},
+		"less noise":      {"": {Event: privacy.Together([]privacy.Event{sampled(privacy.Laplace{Scale: 7.9}), privacy.Pure{Eps: 0.1}})}},
+		"one left out":    {"": {Event: sampled(noise)}},
+		"one more":        {"": {Event: privacy.Together([]privacy.Event{both, privacy.Pure{Eps: 0.1}})}},
+		"from a kept one": {"": {Event: both}, sampleID(1): {Event: noise}},
+		"right":           {"": {Event: both}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, "sqlite:"+testdir.New(t)+"/l.db")
@@ -144,7 +164,7 @@ func TestSealHoldsTheRunToItsBill(t *testing.T) {
 	}
 	l := open(t, "sqlite:"+testdir.New(t)+"/l.db")
 	k := debit(t, l, keeping("p", sampleID(1), 0.5, 0))
-	k.Made.Samples = map[string]privacy.Event{sampleID(1): panel.With(privacy.Approx{Eps: 0.4})}
+	k.Made = map[string]Made{sampleID(1): {Event: panel.With(privacy.Approx{Eps: 0.4})}}
 	if err := l.Seal(background, k, "c", someFiles, Rows{Sample: sampleID(1), Content: "c", Data: []byte("rows")}); codeOf(err) != CodeBill {
 		t.Errorf("other noise on a kept sample: %v", err)
 	}
@@ -152,9 +172,8 @@ func TestSealHoldsTheRunToItsBill(t *testing.T) {
 
 // The traps of P38: what a plausible way to charge what jobs share claims, the truth, and what is charged.
 func TestTrapsOfSharedState(t *testing.T) {
-	basic := &Account{Key: Key{Relation: privacy.AddRemove}, Opening: Opening{Filter: Basic}}
-	first := Step{Sample: "s", New: &NewSample{Event: privacy.Poisson{Rate: 0.1}}, Epsilon: 2}
-	one, err := basic.Step(first, nil)
+	basic := step.Account{Relation: privacy.AddRemove, Basic: true}
+	first, err := step.Draw{Sampling: privacy.Poisson{Rate: 0.1}}.Spend(step.Fresh(), privacy.Point{Epsilon: 2}, basic)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,12 +184,11 @@ func TestTrapsOfSharedState(t *testing.T) {
 		if math.Abs(truth-0.1685) > 5e-5 {
 			t.Fatalf("the truth %g", truth)
 		}
-		s := &Sample{ID: "s", Event: mustText(t, privacy.Poisson{Rate: 0.1}), Spent: one.After, Charged: one.ChargedAfter}
-		u, err := basic.Use(s, Step{Sample: "s", Delta: math.Nextafter(1, 0)})
+		u, err := step.Draw{Sampling: privacy.Poisson{Rate: 0.1}}.Spend(first.After, privacy.Point{Delta: math.Nextafter(1, 0)}, basic)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if delta, _ := u.ChargedAfter.Delta.Float64(); delta < truth {
+		if delta, _ := u.After.Charged.Delta.Float64(); delta < truth {
 			t.Errorf("charged δ %g, the truth is %g", delta, truth)
 		}
 		if naive := 0.1; naive >= truth {
@@ -179,14 +197,14 @@ func TestTrapsOfSharedState(t *testing.T) {
 	})
 	t.Run("differences of Rényi curves", func(t *testing.T) {
 		order := &Account{Key: Key{Relation: privacy.AddRemove}, Opening: Opening{Filter: RDP, Orders: []float64{3}}}
-		sum, s := new(big.Rat), &Sample{ID: "s", Event: mustText(t, privacy.Poisson{Rate: 0.3}), Spent: zero(), Charged: zero()}
+		sum, s := new(big.Rat), step.Fresh()
 		for range 2 {
-			u, err := order.Use(s, Step{Sample: "s", Epsilon: math.Log(3)})
+			u, err := step.Draw{Sampling: privacy.Poisson{Rate: 0.3}}.Spend(s, privacy.Point{Epsilon: math.Log(3)}, order.payer(privacy.Bill.Price))
 			if err != nil {
 				t.Fatal(err)
 			}
 			sum.Add(sum, u.Cost[0])
-			s.Spent, s.Charged = u.After, u.ChargedAfter
+			s = u.After
 		}
 		if got, _ := sum.Float64(); got < 0.5444 {
 			t.Errorf("two steps cost %g at order 3, and an adaptive choice reaches 0.5444", got)
@@ -212,13 +230,14 @@ func TestTrapsOfSharedState(t *testing.T) {
 	})
 	t.Run("a calculus that was mended", func(t *testing.T) {
 		// 1.0 was debited for what costs more by today's arithmetic: the next step pays for that, too.
-		s := &Sample{ID: "s", Event: mustText(t, privacy.Poisson{Rate: 0.5}), Spent: Limit{Epsilon: big.NewRat(5, 2), Delta: new(big.Rat)}, Charged: Limit{Epsilon: big.NewRat(1, 1), Delta: new(big.Rat)}}
-		u, err := basic.Use(s, Step{Sample: "s", Epsilon: 0.5})
+		draw := step.Draw{Sampling: privacy.Poisson{Rate: 0.5}}
+		s := step.State{Spent: Limit{Epsilon: big.NewRat(5, 2), Delta: new(big.Rat)}, Charged: Limit{Epsilon: big.NewRat(1, 1), Delta: new(big.Rat)}}
+		u, err := draw.Spend(s, privacy.Point{Epsilon: 0.5}, basic)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before, after := math.Log1p(0.5*math.Expm1(2.5)), math.Log1p(0.5*math.Expm1(3))
-		total, _ := u.ChargedAfter.Epsilon.Float64()
+		total, _ := u.After.Charged.Epsilon.Float64()
 		paid, _ := u.Cost[0].Float64()
 		if total < after || paid < after-1 {
 			t.Errorf("charged %g, %g in all; today's arithmetic says %g", paid, total, after)
@@ -228,17 +247,8 @@ func TestTrapsOfSharedState(t *testing.T) {
 		}
 		// And never back.
 		s.Charged.Epsilon = big.NewRat(9, 1)
-		if u, err = basic.Use(s, Step{Sample: "s", Epsilon: 0.5}); err != nil || u.Cost[0].Sign() != 0 {
+		if u, err = draw.Spend(s, privacy.Point{Epsilon: 0.5}, basic); err != nil || u.Cost[0].Sign() != 0 {
 			t.Errorf("%v, %v", u, err)
 		}
 	})
-}
-
-func mustText(t *testing.T, s privacy.Sampling) string {
-	t.Helper()
-	text, err := eventText(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

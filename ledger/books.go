@@ -18,13 +18,11 @@ type books struct {
 	slices   map[int64]map[string]bucket // what slices have spent, by account and bucket
 	releases map[int64]*Release
 	plans    map[string][]*Release // in the order of their debits
-	samples  map[string]*Sample
+	nodes    map[string]*Node
 	pairs    map[[2]string]bool // accounts that are separate
 	columns  map[string]columnMark
-	series   map[int64]*paidSeries // by the debit that paid
-	pins     map[string]*Pinned    // by the state
-	refused  string                // the release that shows that this is an old copy, "" for none
-	changed  changes               // by the newest record
+	refused  string  // the release that shows that this is an old copy, "" for none
+	changed  changes // by the newest record
 
 	// charged is asked after each slice that a record charges elsewhere's cost; nil for nobody.
 	charged func(*Account, privacy.Cost) error
@@ -36,17 +34,15 @@ type changes struct {
 	accounts []*Account
 	slices   map[int64][]string // names of buckets, by account
 	releases []*Release
-	samples  []*Sample
+	nodes    []*Node
 	pairs    [][2]string
 	columns  []string // their names
-	series   []*paidSeries
-	pins     []*Pinned
 	refused  bool
 }
 
 func newBooks() books {
 	return books{accounts: map[int64]*Account{}, slices: map[int64]map[string]bucket{}, releases: map[int64]*Release{},
-		plans: map[string][]*Release{}, samples: map[string]*Sample{}, pairs: map[[2]string]bool{}, columns: map[string]columnMark{}, series: map[int64]*paidSeries{}, pins: map[string]*Pinned{}}
+		plans: map[string][]*Release{}, nodes: map[string]*Node{}, pairs: map[[2]string]bool{}, columns: map[string]columnMark{}}
 }
 
 // enter carries out a record, and returns the state after it of the accounts that it changed.
@@ -54,7 +50,7 @@ func newBooks() books {
 // # Contract
 //
 // Where it returns no error the record may stand after those that were entered before: it
-// refers to what is there, gives nothing back, and moves each release, sample and proposal
+// refers to what is there, gives nothing back, and moves each release, node and proposal
 // one step on. It asks neither the chain nor a limit. Proof: ledger.proof.md.
 func (b *books) enter(seq int64, r body) (after []Balance, err error) {
 	b.changed = changes{slices: map[int64][]string{}}
@@ -150,20 +146,14 @@ func (b *books) leaves() (out []leaf, err error) {
 	for _, r := range c.releases {
 		add(planKey(r.Plan), planRow(b.plans[r.Plan]))
 	}
-	for _, s := range c.samples {
-		add(sampleKey(s.ID), s.row())
+	for _, n := range c.nodes {
+		add(nodeKey(n.ID), n.row())
 	}
 	for _, p := range c.pairs {
 		add(pairKey(p), p)
 	}
 	for _, name := range c.columns {
 		add(columnKey(name), b.columns[name])
-	}
-	for _, s := range c.series {
-		add(seriesKey(s.Debit), s)
-	}
-	for _, p := range c.pins {
-		add(pinsKey(p.State), p.row())
 	}
 	if c.refused {
 		add(refusedKey, b.refused)
@@ -189,18 +179,13 @@ func (t *tx) save() error {
 			return err
 		}
 	}
-	for _, s := range c.samples {
-		if err := t.saveSample(s); err != nil {
+	for _, n := range c.nodes {
+		if err := t.saveNode(n); err != nil {
 			return err
 		}
 	}
 	for _, p := range c.pairs {
 		if err := t.exec("INSERT INTO dprelease_separate (one, other) VALUES (?, ?)", p[0], p[1]); err != nil {
-			return err
-		}
-	}
-	for _, p := range c.pins {
-		if err := t.savePins(p); err != nil {
 			return err
 		}
 	}

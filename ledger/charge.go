@@ -95,7 +95,7 @@ func (a *Account) isCost(c privacy.Cost) bool {
 }
 
 func (t *tx) chargeWhole(a *Account, cost privacy.Cost, keeps []string, reason string) error {
-	if s, err := t.sample(CollectedID(a.Key)); err != nil || s != nil {
+	if s, err := t.node(CollectedID(a.Key)); err != nil || s != nil {
 		return errors.Join(err, collectedElsewhere(a.Key))
 	}
 	if err := a.Admit(cost, nil, nil); err != nil {
@@ -135,11 +135,7 @@ func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason 
 	}
 	for part := range parts(all, mostInRecord) {
 		before := a.Spent
-		var flat []sliceCost
-		for _, b := range part {
-			flat = append(flat, b.costs...)
-		}
-		if _, err := t.append(&chargeBody{Account: a.ID, Charges: grouped(flat), Keeps: keeps, Reason: reason}); err != nil {
+		if _, err := t.append(&chargeBody{Account: a.ID, Charges: grouped(flat(part)), Keeps: keeps, Reason: reason}); err != nil {
 			return err
 		}
 		if !limits.lives(a) {
@@ -193,6 +189,14 @@ func inBuckets(costs []SliceCost) ([]bucketCosts, error) {
 	}
 	slices.SortFunc(out, func(x, y bucketCosts) int { return cmp.Compare(x.name, y.name) })
 	return out, nil
+}
+
+// flat lists the costs of buckets in their order.
+func flat(all []bucketCosts) (out []sliceCost) {
+	for _, b := range all {
+		out = append(out, b.costs...)
+	}
+	return out
 }
 
 // parts cuts buckets into stretches that end with the bucket in which they reach most slices.

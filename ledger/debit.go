@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -24,28 +25,25 @@ type Request struct {
 	OwnLife *Limit  // the same over all slices
 	Revise  bool    // publish a slice again although its table was revised: see Revised
 	Plan    string
-	Columns []Column      // that the job reads
-	Tables  []Table       // and what it takes for private and for public
-	Keeps   []string      // columns in which the neighbours that the job protects agree (P27)
-	Content string        // "" where the data have not been read: only allowed for a plan without a release
-	Host    string        // of Folder
-	Folder  string        // in which the output is made, empty for none: see Leftovers
-	Again   bool          // spend again after a run that was cut off
-	Bill    privacy.Bill  // of everything but the kept samples; nothing where there is nothing else
-	Charged privacy.Point // what the job says that this costs: the ledger prices it itself (bill.go)
-	Job     string
-	Digest  string
-	Charges []Charge
-	// Draws are the kept samples that the job makes or uses, each with a bill of its own.
-	Draws []Step
-	// Panel says that the table is one wave of a rotation. Bill and Charged are then of
-	// all waves.
-	Panel *Panel
+	Columns []Column // that the job reads
+	Tables  []Table  // and what it takes for private and for public
+	Keeps   []string // columns in which the neighbours that the job protects agree (P27)
+	Content string   // "" where the data have not been read: only allowed for a plan without a release
+	Host    string   // of Folder
+	Folder  string   // in which the output is made, empty for none: see Leftovers
+	Again   bool     // spend again after a run that was cut off
+	// Steps list everything that the job does, node by node: the ledger prices it itself (step.go). Charged is what the job
+	// says that all of it costs, and One what a unit pays that is in one slice of a series.
+	Steps        []Step
+	Charged, One privacy.Point
+	Job          string
+	Digest       string
+	Charges      []Charge
 	// SliceKind is the type as which the values of the column of the slices were read.
 	SliceKind SliceKind
 	Lease     time.Duration // 0: DefaultLease
-	// Series says that the debit is for one step of a series: Bill and Charged are then nothing.
-	Series *Series
+	// Alike says that a unit that is in several slices of a series is paid for in all of them, so that these may hold the same rows.
+	Alike bool
 	// Free says that nothing is drawn: what is released is arithmetic on what was paid for.
 	Free bool
 	_    struct{}
@@ -84,7 +82,7 @@ func (l *Ledger) debit(ctx context.Context, q *Request, s *Standing) error {
 		if s.Unfinished && !q.Again {
 			return s.Refusal()
 		}
-		ask, err := t.sameData(q.Account, q.Columns, q.Tables, q.Series.alike())
+		ask, err := t.sameData(q.Account, q.Columns, q.Tables, q.alike())
 		if told, err = t.recordAnswer(q.Account, q.Job, err); told != nil || err != nil || ask {
 			*s = Standing{Compare: ask}
 			return err
@@ -93,7 +91,7 @@ func (l *Ledger) debit(ctx context.Context, q *Request, s *Standing) error {
 			*s = Standing{Compare: ask}
 			return err
 		}
-		samples, moved, err := t.drawn(q)
+		nodes, moved, err := t.stepped(q)
 		if err != nil || moved {
 			*s = Standing{Moved: moved}
 			return err
@@ -106,47 +104,25 @@ func (l *Ledger) debit(ctx context.Context, q *Request, s *Standing) error {
 			}
 		}
 		*s = Standing{}
-		s.Ticket, err = t.debit(q, samples)
+		s.Ticket, err = t.debit(q, nodes)
 		return err
 	})
 	return cmp.Or(err, told)
 }
 
-// drawn reads the kept samples that a job uses, in the transaction of its debit,
-// and says whether one of them has moved since the job was planned.
-func (t *tx) drawn(q *Request) (samples map[string]*Sample, moved bool, err error) {
-	samples = map[string]*Sample{}
-	if q.Panel != nil {
-		s, err := t.sample(q.Panel.ID)
-		if err != nil {
-			return nil, false, err
-		}
-		if s != nil {
-			samples[s.ID] = s
+// alike lists the slices that may hold the rows of one another.
+func (q *Request) alike() (out []string) {
+	for _, s := range q.Steps {
+		for _, p := range s.Parts {
+			if q.Alike {
+				out = append(out, spelled(p.Is))
+			}
 		}
 	}
-	for _, step := range q.Draws {
-		s, err := t.sample(step.Sample)
-		switch {
-		case err != nil:
-			return nil, false, err
-		case step.New != nil && s != nil && step.New.Collected:
-			moved = true // another job was the first
-			continue
-		case step.New != nil && s != nil:
-			return nil, false, refuse(CodeSample, "there is a sample %s already", step.Sample)
-		case step.New != nil:
-			continue
-		case s == nil:
-			return nil, false, refuse(CodeSample, "%s has no sample %s", t.l.address, step.Sample)
-		}
-		samples[s.ID] = s
-		moved = moved || !s.same(step.Spent)
-	}
-	return samples, moved, nil
+	return out
 }
 
-func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
+func (t *tx) debit(q *Request, nodes map[string]*Node) (*Ticket, error) {
 	a, err := t.account(q.Account)
 	if err == nil && a == nil {
 		q.Opening.Keeps = columnSet(q.Keeps)
@@ -158,74 +134,73 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err := a.admitKind(q.SliceKind); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(t.collectedOnly(a, q), t.onePanel(a, q)); err != nil {
+	if err := t.goOn(a, q, nodes); err != nil {
 		return nil, err
 	}
-	pins, err := t.pin(q)
+	bill, err := a.priced(q, nodes, remembered)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range samples {
-		if err := s.usable(a.ID, a.Slice.Is); err != nil {
-			return nil, err
-		}
-	}
-	var uses []*Use
-	var cost privacy.Cost
-	var charged privacy.Point
-	var series *seriesDebit
-	switch {
-	case q.Free:
-		cost = a.nothing()
-	case q.Series != nil:
-		cost, series, err = t.debitSeries(a, q)
-	default:
-		var bill *Priced
-		if bill, err = a.priced(q, samples, remembered); err == nil {
-			cost, uses, charged = bill.Cost, bill.Uses, bill.Charged
-			err = a.Admit(cost, q.Own, q.OwnLife)
-		}
-	}
-	if err != nil {
+	if err := t.admit(a, q, bill); err != nil {
 		return nil, err
 	}
 	if err := admitKept(a, q.Keeps); err != nil {
 		return nil, err
 	}
-	if q.Free || q.Series != nil && series.paid() {
-		q.Charges = nil
-	}
-	whole := together(charged, uses)
-	draws, err := drawsOf(q, uses)
-	if err != nil {
-		return nil, err
-	}
-	panel, secret, err := t.panelOf(q, samples, charged, t.state.seq+1, a.ID)
-	if err != nil {
-		return nil, err
-	}
-	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, Tables: q.Tables, token: 1, job: q.Job, content: q.Content, lease: q.Lease, alike: q.Series.alike()}
-	if k.billed, err = q.billed(samples); err != nil {
+	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: bill.Cost, Steps: bill.Steps, Columns: q.Columns, Tables: q.Tables,
+		token: 1, job: q.Job, content: q.Content, lease: q.Lease, alike: q.alike()}
+	if k.billed, err = q.billed(nodes); err != nil {
 		return nil, err
 	}
 	if k.lease <= 0 {
 		k.lease = DefaultLease
 	}
-	for _, step := range q.Draws {
-		if step.New != nil && !step.New.Collected {
-			k.keeps = append(k.keeps, step.Sample)
-		}
-	}
-	r, err := t.append(&debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Panel: panel, Pins: pins, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind, Series: series})
+	steps, secrets, err := t.stepsOf(q, nodes, bill, k.Release, a.ID)
 	if err != nil {
 		return nil, err
 	}
-	if secret != nil {
-		if err := t.exec("UPDATE dprelease_samples SET sealed = ? WHERE id = ?", secret, q.Panel.ID); err != nil {
+	for _, s := range steps {
+		if s.Begins == KindDraw {
+			k.keeps = append(k.keeps, s.Node)
+		}
+	}
+	charges := q.Charges
+	if q.Free || len(bill.Slices) == 0 && slices.ContainsFunc(q.Steps, func(s Step) bool { return s.Begins == KindSeries }) {
+		charges = nil // it was paid for
+	}
+	r, err := t.append(&debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
+		Epsilon: bill.Charged.Epsilon, Delta: bill.Charged.Delta, Cost: ratTexts(bill.Cost), Releases: charges, Steps: steps, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind})
+	if err != nil {
+		return nil, err
+	}
+	for id, secret := range secrets {
+		if err := t.exec("UPDATE dprelease_nodes SET sealed = ? WHERE id = ?", secret, id); err != nil {
 			return nil, err
 		}
 	}
 	k.Seq, k.Head, k.Account = r.Seq, r.Hash, *a
 	return k, errors.Join(t.hold(k), t.noteFolder(k.Release, a.ID, q.Host, q.Folder))
+}
+
+// admit holds an account to its limits, and to those of the job. The limits of the slices of a series are asked slice by
+// slice, while the record is entered.
+func (t *tx) admit(a *Account, q *Request, p *Priced) error {
+	if len(p.Slices) == 0 {
+		return a.Admit(p.Cost, q.Own, q.OwnLife)
+	}
+	all, err := inBuckets(p.Slices)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(all))
+	for i, b := range all {
+		names[i] = b.name
+	}
+	if _, err := t.buckets(a.ID, names...); err != nil {
+		return err
+	}
+	t.books.charged = func(a *Account, cost privacy.Cost) error {
+		return a.keepOne(differenceOf(a.InSlice.Spent, cost), cost, q.Own)
+	}
+	return a.keepAll(p.Cost, q.OwnLife)
 }

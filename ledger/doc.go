@@ -13,7 +13,7 @@
 //
 // # What it may import
 //
-// Package privacy for the filters and the designs of kept samples, privacy/rational for exact
+// Packages privacy, privacy/step and privacy/periods for prices and filters, privacy/rational for exact
 // amounts, and the two database drivers: no package under internal, and no YAML.
 //
 // # What it promises

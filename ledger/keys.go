@@ -13,45 +13,45 @@ import (
 // table of their own: nothing else rewrites its pages, so that the log of the database holds a key
 // from when keys were written, and not from every release.
 
-// makeKey draws and stores the key of a sample. A server that logs the values of statements does not
+// makeKey draws and stores the key of a node. A server that logs the values of statements does not
 // log it, because the server makes it (see insertHead).
-func (t *tx) makeKey(sample string) (string, error) {
-	const insert = "INSERT INTO dprelease_keys (sample, own) VALUES (?, %s)"
+func (t *tx) makeKey(node string) (string, error) {
+	const insert = "INSERT INTO dprelease_keys (node, own) VALUES (?, %s)"
 	var err error
 	if t.l.dialect.secret != "" {
-		err = t.exec(fmt.Sprintf(insert, t.l.dialect.secret), sample)
+		err = t.exec(fmt.Sprintf(insert, t.l.dialect.secret), node)
 	} else {
 		var key [32]byte
 		rand.Read(key[:])
-		err = t.exec(fmt.Sprintf(insert, "?"), sample, hex.EncodeToString(key[:]))
+		err = t.exec(fmt.Sprintf(insert, "?"), node, hex.EncodeToString(key[:]))
 	}
 	if err != nil {
 		return "", err
 	}
-	return t.ownKey(sample)
+	return t.ownKey(node)
 }
 
-// ownKey reads the key of a sample.
-func (t *tx) ownKey(sample string) (own string, err error) {
-	err = t.row("SELECT own FROM dprelease_keys WHERE sample = ?", sample).Scan(&own)
+// ownKey reads the key of a node.
+func (t *tx) ownKey(node string) (own string, err error) {
+	err = t.row("SELECT own FROM dprelease_keys WHERE node = ?", node).Scan(&own)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", refuse(CodeTampered, "the key of sample %s is gone", sample)
+		return "", refuse(CodeTampered, "the key of panel %s is gone", node)
 	}
 	return own, err
 }
 
-// destroyKey removes the key of a sample from the files of the database. PostgreSQL leaves deleted
+// destroyKey removes the key of a node from the files of the database. PostgreSQL leaves deleted
 // rows where they are, and would copy the page with the key into its log once more: the table gets
 // new files instead, with the other keys, which pass through the server's memory alone.
-func (t *tx) destroyKey(sample string) error {
+func (t *tx) destroyKey(node string) error {
 	if t.l.dialect != &postgresDialect {
-		return t.exec("DELETE FROM dprelease_keys WHERE sample = ?", sample)
+		return t.exec("DELETE FROM dprelease_keys WHERE node = ?", node)
 	}
-	if _, err := hex.DecodeString(sample); err != nil {
-		return refuse(CodeTampered, "a sample has an id that is not one")
+	if _, err := hex.DecodeString(node); err != nil {
+		return refuse(CodeTampered, "a panel has an id that is not one")
 	}
 	return t.exec(`DO $$ DECLARE others json; BEGIN
-		SELECT json_agg(k) INTO others FROM dprelease_keys k WHERE sample <> '` + sample + `';
+		SELECT json_agg(k) INTO others FROM dprelease_keys k WHERE node <> '` + node + `';
 		TRUNCATE dprelease_keys;
 		INSERT INTO dprelease_keys SELECT o.* FROM json_populate_recordset(NULL::dprelease_keys, others) o;
 		END $$`)

@@ -50,7 +50,7 @@ func twoPanels(t *testing.T, l *Ledger, at string) (a, b string) {
 	}
 	for name, own := range map[string]*string{"a": &a, "b": &b} {
 		id := PanelID(drawnWave("x", name, 1, 1).Account, name, true)
-		if err := rawDB(t, at).QueryRow("SELECT own FROM dprelease_keys WHERE sample = '" + id + "'").Scan(own); err != nil || len(*own) != 64 {
+		if err := rawDB(t, at).QueryRow("SELECT own FROM dprelease_keys WHERE node = '" + id + "'").Scan(own); err != nil || len(*own) != 64 {
 			t.Fatalf("%d digits, %v", len(*own), err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestClosedPanelLeavesNoKeyInSQLite(t *testing.T) {
 	if n, other := pieces(t, dir, "l.db", a), pieces(t, dir, "l.db", b); n != 0 || other != 8 {
 		t.Errorf("%d of 8 pieces are left, and %d of the other panel's", n, other)
 	}
-	debit(t, l, drawnWave("b2", "b", 2, 1))
+	debit(t, l, seen(1, drawnWave("b2", "b", 2, 1)))
 	verified(t, l)
 }
 
@@ -137,6 +137,6 @@ func TestClosedPanelLeavesNoKeyInPostgres(t *testing.T) {
 	if n := pieces(t, srv.Data(), "", a); n != 0 {
 		t.Errorf("%d of 8 pieces are left", n)
 	}
-	debit(t, l, drawnWave("b2", "b", 2, 1))
+	debit(t, l, seen(1, drawnWave("b2", "b", 2, 1)))
 	verified(t, l)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/step"
 )
 
 var background = context.Background()
@@ -103,20 +104,24 @@ func change(l Limit, raise bool, reason string) Change {
 func request(plan string, eps float64) Request {
 	return Request{
 		Account: people, Opening: Opening{Filter: Basic, Limit: limit("1", "1/1000")},
-		Plan: plan, Bill: privacy.Bill{Event: privacy.Pure{Eps: eps}}, Charged: privacy.Point{Epsilon: eps},
+		Plan: plan, Steps: []Step{{Does: step.Event{Bill: privacy.Bill{Event: privacy.Pure{Eps: eps}}}}}, Charged: privacy.Point{Epsilon: eps},
 		Job: "job of " + plan, Digest: "digest", Charges: []Charge{{Name: "r", Epsilon: eps}},
 	}
 }
 
-// billed is a request for another event, priced at δ.
+// billed is a request for another event on the data, priced at δ.
 func billed(q Request, e privacy.Event, delta float64) Request {
-	q.Bill = privacy.Bill{Event: e, Delta: delta}
-	a, err := q.Bill.Price(q.Account.Relation)
+	b := privacy.Bill{Event: e, Delta: delta}
+	q.Steps, q.Charged = []Step{{Does: step.Event{Bill: b}}}, priceOf(b, q.Account.Relation)
+	return q
+}
+
+func priceOf(b privacy.Bill, rel privacy.Relation) privacy.Point {
+	a, err := b.Price(rel)
 	if err != nil {
 		panic(err)
 	}
-	q.Charged = privacy.Point{Epsilon: a.Epsilon, Delta: delta}
-	return q
+	return privacy.Point{Epsilon: a.Epsilon, Delta: b.Delta}
 }
 
 // asking debits for a run that does as it was billed.

@@ -15,7 +15,27 @@ func waveOf(plan string, wave int64, eps float64) Request {
 	q.Account.Relation, q.Opening.Limit = privacy.AddRemove, limit("4", "1/100")
 	noise := privacy.Gaussian{Sigma: 3 / eps}
 	q = billed(q, privacy.Rotation{Waves: 4, In: 1, Event: noise}, 1e-6)
-	q.Panel = &Panel{ID: PanelID(q.Account, "", false), Wave: wave, Known: billed(q, noise, 1e-6).Charged}
+	s := &q.Steps[0]
+	s.Node, s.Begins, s.Does.At = PanelID(q.Account, "", false), KindPanel, wave
+	return q
+}
+
+// seen tells a request how often its panel was debited, and what its wave costs units that are known to be in it, if that is
+// debited once more.
+func seen(uses int64, q Request) Request {
+	q.Steps[0].Seen = uses
+	return q
+}
+
+func knownWave(q Request) Request {
+	b := q.Steps[0].Does.Bill
+	q.Charged = priceOf(privacy.Bill{Event: b.Event.(privacy.Rotation).Event, Delta: b.Delta}, q.Account.Relation)
+	return q
+}
+
+func named(q Request, name string, drawn bool) Request {
+	s := &q.Steps[0]
+	s.Name, s.Node, s.Secret = name, PanelID(q.Account, name, drawn), drawn
 	return q
 }
 
@@ -28,7 +48,7 @@ func TestPanels(t *testing.T) {
 			t.Helper()
 			k := debit(t, l, q)
 			if k.Cost[0].Cmp(new(big.Rat).SetFloat64(want)) != 0 {
-				t.Errorf("wave %d costs %v, want %g", q.Panel.Wave, k.Cost[0], want)
+				t.Errorf("wave %d costs %v, want %g", q.Steps[0].Does.At, k.Cost[0], want)
 			}
 			return k
 		}
@@ -39,44 +59,46 @@ func TestPanels(t *testing.T) {
 			}
 		}
 		first := waveOf("p3", 3, 1)
-		all, known := first.Charged.Epsilon, first.Panel.Known.Epsilon
+		all, known := first.Charged.Epsilon, knownWave(first).Charged.Epsilon
 		seal(costs(first, all))
-		seal(costs(waveOf("p1", 1, 1), 0))
-		k := costs(waveOf("p2", 2, 1), 0)
+		seal(costs(seen(1, waveOf("p1", 1, 1)), 0))
+		k := costs(seen(2, waveOf("p2", 2, 1)), 0)
 		if err := l.Drop(background, k); err != nil {
 			t.Fatal(err)
 		}
 		// The run of wave 2 was cut off: what it drew may have been seen.
-		again := waveOf("p2", 2, 1)
+		again := seen(3, knownWave(waveOf("p2", 2, 1)))
 		if s, err := asking(l, again); err == nil && s.Ticket != nil {
 			t.Error("a run that was cut off was debited again unasked")
 		}
 		again.Again = true
 		seal(costs(again, known))
-		s, err := l.Sample(background, PanelID(again.Account, "", false))
-		if err != nil || wavesText(s.Waves) != "1,2,3" || s.Uses != 4 || s.Charged.Epsilon.Cmp(new(big.Rat).SetFloat64(all)) != 0 {
-			t.Errorf("%+v, %v", s, err)
+		n, err := l.Node(background, PanelID(again.Account, "", false))
+		if spent := new(big.Rat).SetFloat64(all); err != nil || doneText(n.Done) != "1,2,3" || n.Uses != 4 || n.Charged.Epsilon.Cmp(spent.Add(spent, new(big.Rat).SetFloat64(known))) != 0 {
+			t.Errorf("%+v, %v", n, err)
+		}
+		// A plan that knows of fewer waves is made again.
+		if s, err := asking(l, seen(3, waveOf("x", 4, 1))); err != nil || !s.Moved {
+			t.Errorf("a panel that moved: %+v, %v", s, err)
 		}
 		// Another event in a wave is another panel, and the allotment is the same.
-		for _, other := range []Request{waveOf("x", 4, 0.5), waveOf("y", 3, 0.5)} {
+		for _, other := range []Request{seen(4, waveOf("x", 4, 0.5)), seen(4, waveOf("y", 3, 0.5))} {
 			if _, err := l.Debit(background, other); codeOf(err) != CodePinned || !strings.Contains(err.Error(), "what is released in each") {
 				t.Errorf("other releases in a wave: %v", err)
 			}
 		}
 		// Units that were allotted anew pay again.
-		second := waveOf("s", 1, 1)
-		second.Panel.Name, second.Panel.ID = "second", PanelID(second.Account, "second", false)
-		seal(costs(second, all))
+		seal(costs(named(waveOf("s", 1, 1), "second", false), all))
 		// All waves of two panels, and one known wave, are spent.
-		if _, err := l.Debit(background, waveOf("o", 3, 1)); codeOf(err) != CodeExhausted {
+		if _, err := l.Debit(background, seen(4, knownWave(waveOf("o", 3, 1)))); codeOf(err) != CodeExhausted {
 			t.Errorf("a wave twice beyond the limit: %v", err)
 		}
-		seal(costs(waveOf("p4", 4, 1), 0))
+		seal(costs(seen(4, waveOf("p4", 4, 1)), 0))
 		verified(t, l)
 		// A table is either a wave or collected by another draw.
 		q := keeping("k", CollectedID(again.Account), 0.1, 0)
 		q.Account = again.Account
-		q.Draws[0].New.Event, q.Draws[0].New.Collected = privacy.Poisson{Rate: 0.1}, true
+		q.Steps[0].Draw, q.Steps[0].Begins = privacy.Poisson{Rate: 0.1}, KindCollected
 		if _, err := l.Debit(background, q); codeOf(err) != CodeSample {
 			t.Errorf("a wave that is also a Poisson sample: %v", err)
 		}
@@ -88,19 +110,17 @@ func TestPanelIsTampered(t *testing.T) {
 	at := "sqlite:" + testdir.New(t) + "/l.db"
 	l := open(t, at)
 	debit(t, l, waveOf("p", 1, 1))
-	if _, err := rawDB(t, at).Exec("UPDATE dprelease_samples SET waves = ''"); err != nil {
+	if _, err := rawDB(t, at).Exec("UPDATE dprelease_nodes SET done = ''"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Debit(background, waveOf("q", 1, 1)); codeOf(err) != CodeTampered {
+	if _, err := l.Debit(background, seen(1, waveOf("q", 1, 1))); codeOf(err) != CodeTampered {
 		t.Errorf("a wave was taken out of the table: %v", err)
 	}
 }
 
 // drawnWave is waveOf for a panel whose units the ledger allots.
 func drawnWave(plan, name string, wave int64, eps float64) Request {
-	q := waveOf(plan, wave, eps)
-	q.Panel.Drawn, q.Panel.Name, q.Panel.ID = true, name, PanelID(q.Account, name, true)
-	return q
+	return named(waveOf(plan, wave, eps), name, true)
 }
 
 // The secret of a panel is drawn once, by the debit of its first wave, and is the same in all waves,
@@ -122,7 +142,7 @@ func TestDrawnPanelHasOneSecret(t *testing.T) {
 		if err := l.Drop(background, k); err != nil { // a run that was cut off
 			t.Fatal(err)
 		}
-		if k := debit(t, l, drawnWave("a1", "a", 1, 1)); k.Cost[0].Sign() != 0 {
+		if k := debit(t, l, seen(1, drawnWave("a1", "a", 1, 1))); k.Cost[0].Sign() != 0 {
 			t.Errorf("the second wave costs %v", k.Cost[0])
 		}
 		debit(t, l, drawnWave("b1", "b", 1, 1))
@@ -130,10 +150,9 @@ func TestDrawnPanelHasOneSecret(t *testing.T) {
 			t.Error("the secret of a panel changed, or two panels have one")
 		}
 		// One that somebody else drew is another panel of that name, without a secret.
-		other := waveOf("o", 1, 1)
-		other.Panel.Name, other.Panel.ID = "a", PanelID(other.Account, "a", false)
+		other := named(waveOf("o", 1, 1), "a", false)
 		debit(t, l, other)
-		if _, err := l.Allotment(background, other.Panel.ID); codeOf(err) != CodeSample {
+		if _, err := l.Allotment(background, other.Steps[0].Node); codeOf(err) != CodeSample {
 			t.Errorf("the secret of a panel that was collected: %v", err)
 		}
 		verified(t, l)
@@ -147,13 +166,13 @@ func TestDrawnPanelHasOneSecret(t *testing.T) {
 		if kept, err := l.ClosePanel(background, account, "a", "it is over"); err != nil || !strings.Contains(kept, "backups") {
 			t.Fatal(kept, err)
 		}
-		for _, count := range []string{"dprelease_samples WHERE sealed IS NOT NULL", "dprelease_keys"} {
+		for _, count := range []string{"dprelease_nodes WHERE sealed IS NOT NULL", "dprelease_keys"} {
 			var left int
 			if err := rawDB(t, at).QueryRow("SELECT COUNT(*) FROM " + count).Scan(&left); err != nil || left != 1 {
 				t.Errorf("%d of %s are left, %v", left, count, err)
 			}
 		}
-		for _, q := range []Request{drawnWave("a2", "a", 2, 1), drawnWave("a1'", "a", 1, 1)} {
+		for _, q := range []Request{seen(2, drawnWave("a2", "a", 2, 1)), seen(2, drawnWave("a1'", "a", 1, 1))} {
 			if _, err := l.Debit(background, q); codeOf(err) != CodeSample || !strings.Contains(err.Error(), "closed") {
 				t.Errorf("a wave of a closed panel: %v", err)
 			}
@@ -180,7 +199,7 @@ func TestPanelsAndKeptSamples(t *testing.T) {
 	q := drawnWave("p", "a", 1, 1)
 	kept := keeping("k", "11111111111111111111111111111111", 0.1, 0)
 	kept.Account, kept.Opening.Limit = q.Account, q.Opening.Limit
-	kept.Draws[0].New.Event = privacy.Poisson{Rate: 0.1}
+	kept.Steps[0].Draw = privacy.Poisson{Rate: 0.1}
 	debit(t, l, kept)
 	if _, err := l.Debit(background, q); codeOf(err) != CodeSample || !strings.Contains(err.Error(), "kept a sample") {
 		t.Errorf("a panel after a kept sample: %v", err)
@@ -193,13 +212,13 @@ func TestSecretOfAPanelIsTampered(t *testing.T) {
 	l, q := open(t, at), drawnWave("p", "a", 1, 1)
 	debit(t, l, q)
 	debit(t, l, drawnWave("o", "b", 1, 1))
-	if _, err := rawDB(t, at).Exec("UPDATE dprelease_samples SET sealed = (SELECT sealed FROM dprelease_samples WHERE name = 'b') WHERE name = 'a'"); err != nil {
+	if _, err := rawDB(t, at).Exec(`UPDATE dprelease_nodes SET sealed = (SELECT sealed FROM dprelease_nodes WHERE begins LIKE '%"name":"b"%') WHERE begins LIKE '%"name":"a"%'`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Allotment(background, q.Panel.ID); codeOf(err) != CodeTampered {
+	if _, err := l.Allotment(background, q.Steps[0].Node); codeOf(err) != CodeTampered {
 		t.Errorf("the secret of another panel: %v", err)
 	}
-	for _, swap := range []string{"UPDATE dprelease_keys SET own = '00' WHERE sample = '" + PanelID(q.Account, "b", true) + "'", "DELETE FROM dprelease_keys"} {
+	for _, swap := range []string{"UPDATE dprelease_keys SET own = '00' WHERE node = '" + PanelID(q.Account, "b", true) + "'", "DELETE FROM dprelease_keys"} {
 		if _, err := rawDB(t, at).Exec(swap); err != nil {
 			t.Fatal(err)
 		}
@@ -210,10 +229,10 @@ func TestSecretOfAPanelIsTampered(t *testing.T) {
 			t.Errorf("verify finds nothing after %s: %v", swap, err)
 		}
 	}
-	if _, err := rawDB(t, at).Exec("UPDATE dprelease_samples SET digest = NULL, sealed = NULL WHERE name = 'a'"); err != nil {
+	if _, err := rawDB(t, at).Exec(`UPDATE dprelease_nodes SET digest = '', sealed = NULL WHERE begins LIKE '%"name":"a"%'`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Debit(background, drawnWave("p2", "a", 2, 1)); codeOf(err) != CodeTampered {
+	if _, err := l.Debit(background, seen(1, drawnWave("p2", "a", 2, 1))); codeOf(err) != CodeTampered {
 		t.Errorf("a wave without the secret: %v", err)
 	}
 }

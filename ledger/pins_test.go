@@ -11,8 +11,8 @@ func TestPinsAreHeld(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
 		l := open(t, at)
 		wave := func(plan string, wave int64, pins ...Pin) Request {
-			q := waveOf(plan, wave, 1)
-			q.Panel.Pins = pins
+			q := seen(wave-1, waveOf(plan, wave, 1))
+			q.Steps[0].Pins = pins
 			return q
 		}
 		a, b := Pin{"unit", "hh"}, Pin{"form", "texts"}
@@ -32,19 +32,19 @@ func TestPinsAreHeld(t *testing.T) {
 			t.Fatal(err) // in another order
 		}
 		verified(t, l)
-		if _, err := rawDB(t, at).Exec(`UPDATE dprelease_pins SET pins = REPLACE(pins, '"hh"', '"hh2"')`); err != nil {
+		if _, err := rawDB(t, at).Exec(`UPDATE dprelease_nodes SET begins = REPLACE(begins, '"hh"', '"hh2"')`); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.Debit(background, wave("x", 3, Pin{"unit", "hh2"}, b)); codeOf(err) != CodeTampered {
 			t.Errorf("pins that were changed: %v", err)
 		}
-		if _, err := rawDB(t, at).Exec("DELETE FROM dprelease_pins"); err != nil {
+		if _, err := rawDB(t, at).Exec("DELETE FROM dprelease_nodes"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := open(t, at).Debit(background, wave("x", 3, a, b)); codeOf(err) != CodeTampered {
 			t.Errorf("pins that are gone: %v", err)
 		}
-		if v, err := open(t, at).Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "tables: pins") {
+		if v, err := open(t, at).Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "tables: nodes") {
 			t.Errorf("verify: %v, %v", v.Findings(), err)
 		}
 	})

@@ -1,9 +1,9 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -22,15 +22,11 @@ type debitBody struct {
 	Delta    float64   `json:"delta"`
 	Cost     []string  `json:"cost"`
 	Releases []Charge  `json:"releases"`
-	Draws    []Draw    `json:"draws,omitempty"`
-	Panel    *panelUse `json:"panel,omitempty"`
-	Pins     []Pinned  `json:"pins,omitempty"`  // of the states that it begins
+	Steps    []Stepped `json:"steps,omitempty"` // at the nodes of the account, the data among them; none for what is free
 	Keeps    []string  `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
 	Slice    string    `json:"slice,omitempty"` // that is debited, of an account with slices
 	// SliceKind is the type as which the values of the column of the slices were read.
 	SliceKind SliceKind `json:"slice_kind,omitempty"`
-	// Series is set for a step of a series. Cost is then that of a unit's life.
-	Series *seriesDebit `json:"series,omitempty"`
 }
 
 func (*debitBody) kind() string { return kindDebit }
@@ -55,32 +51,29 @@ func (r *debitBody) enter(b *books, seq int64) error {
 	if err := b.inSlice(a, r.Slice); err != nil {
 		return err
 	}
-	if err := b.draw(seq, a, r.Draws, cost); err != nil {
-		return err
-	}
-	if err := b.pin(seq, r.Pins); err != nil {
-		return err
-	}
-	if r.Panel != nil {
-		if err := b.panel(seq, a, r.Panel); err != nil {
+	sum, collected := a.nothing(), false
+	var of []charged // the slices of a series
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		one, err := b.step(seq, a, r, s)
+		if err != nil {
 			return err
 		}
+		sum, of = sumOf(sum, one), append(of, s.Slices...)
+		collected = collected || s.Node != "" && b.nodes[s.Node].Kind == KindCollected
 	}
-	if r.Series != nil {
-		if err := r.Series.admit(b, seq, r); err != nil {
-			return err
-		}
+	if !slices.EqualFunc(sum, cost, func(x, y *big.Rat) bool { return x.Cmp(y) == 0 }) {
+		return fmt.Errorf("a debit of another amount than its steps")
 	}
-	if r.Series != nil && !r.Series.paid() {
-		if err := r.Series.enter(b, a, cost); err != nil {
-			return err
-		}
+	if len(of) > 0 {
+		err = b.chargeSeries(a, of, cost)
 	} else {
 		a.Charge(cost)
-		for _, d := range r.Draws {
-			a.InSlice.Collected = a.InSlice.Collected || d.Collected && r.Slice != ""
-		}
+		a.InSlice.Collected = a.InSlice.Collected || collected && r.Slice != ""
 		b.keepSlice(a)
+	}
+	if err != nil {
+		return err
 	}
 	rel := &Release{ID: seq, Account: a.ID, Slice: r.Slice, Plan: r.Plan, State: Debited, token: 1}
 	b.releases[seq] = rel
@@ -108,91 +101,6 @@ func (a *Account) decideKept(own []string) error {
 		return fmt.Errorf("it is about releases that do not keep what their account keeps")
 	}
 	return nil
-}
-
-// Draw is the part of a debit that is about one kept sample. Amounts are exact.
-type Draw struct {
-	Sample string `json:"sample"`
-	Name   string `json:"name,omitempty"`   // set by the job that drew it, as are the next two
-	Event  string `json:"event,omitempty"`  // the design
-	Design string `json:"design,omitempty"` // what else is public of it
-	// Collected says that the draw made the table, and has no rows of its own.
-	Collected bool   `json:"collected,omitempty"`
-	Epsilon   string `json:"sample_epsilon"` // what this job spends on the sample
-	Delta     string `json:"sample_delta"`
-	// What the draw costs the population in all, this job included, and what of it
-	// this job is charged, in the account's units.
-	ChargedEpsilon string   `json:"charged_epsilon"`
-	ChargedDelta   string   `json:"charged_delta"`
-	Cost           []string `json:"cost"`
-}
-
-// begun is the sample that the draw begins.
-func (d *Draw) begun(debit int64, a *Account) *Sample {
-	return &Sample{ID: d.Sample, Account: a.ID, Slice: a.Slice.Is, Debit: debit, Name: d.Name, Event: d.Event, Design: d.Design,
-		Spent: zero(), Charged: zero(), Ready: d.Collected}
-}
-
-// amounts returns what the job spends on the sample, and what the sample has been charged with
-// it.
-func (d *Draw) amounts() (step, charged Limit, err error) {
-	step, err1 := parseLimit(d.Epsilon, d.Delta)
-	charged, err2 := parseLimit(d.ChargedEpsilon, d.ChargedDelta)
-	if errors.Join(err1, err2) != nil || !step.Finite() || !charged.Finite() {
-		return step, charged, fmt.Errorf("a debit for sample %s without an amount", d.Sample)
-	}
-	return step, charged, nil
-}
-
-// draw adds a debit to the sums of its kept samples.
-func (b *books) draw(seq int64, a *Account, draws []Draw, cost privacy.Cost) error {
-	sum := a.nothing()
-	for _, d := range draws {
-		s, err := b.drawn(seq, a, &d)
-		if err != nil {
-			return err
-		}
-		step, charged, err := d.amounts()
-		if err != nil {
-			return err
-		}
-		paid, err := a.readCost(d.Cost)
-		if err != nil {
-			return err
-		}
-		if slices.Contains(b.changed.samples, s) {
-			return fmt.Errorf("a debit for sample %s twice", s.ID)
-		}
-		sum = sumOf(sum, paid)
-		s.Spent, s.Charged = s.Spent.Plus(step), charged
-		s.Uses++
-		b.changed.samples = append(b.changed.samples, s)
-	}
-	for i := range sum {
-		if sum[i].Cmp(cost[i]) > 0 {
-			return fmt.Errorf("a debit below what its samples cost")
-		}
-	}
-	return nil
-}
-
-// drawn finds the sample of a draw, or begins it.
-func (b *books) drawn(seq int64, a *Account, d *Draw) (*Sample, error) {
-	s := b.samples[d.Sample]
-	switch {
-	case d.Event != "" && s != nil:
-		return nil, fmt.Errorf("sample %s is drawn twice", d.Sample)
-	case d.Event != "":
-		s = d.begun(seq, a)
-		b.samples[d.Sample] = s
-		return s, nil
-	case s == nil:
-		return nil, fmt.Errorf("a debit for a sample %s that was never drawn", d.Sample)
-	}
-	if err := s.usable(a.ID, a.Slice.Is); err != nil {
-		return nil, fmt.Errorf("a debit for a sample %s that was not stored, or belongs to another account", d.Sample)
-	}
-	return s, nil
 }
 
 type sealBody struct {
@@ -239,15 +147,15 @@ func (r *sealBody) enter(b *books, _ int64) error {
 // keep takes note that a seal stored the rows of the samples that its release drew.
 func (b *books) keep(debit int64, rows []sealedRows) error {
 	for _, r := range rows {
-		s := b.samples[r.Sample]
-		if s == nil || s.Debit != debit || s.Ready || r.Content == "" || r.SHA256 == "" {
+		n := b.nodes[r.Sample]
+		if n == nil || n.Kind != KindDraw || n.Debit != debit || n.Open || r.Content == "" || r.SHA256 == "" {
 			return fmt.Errorf("the rows of a sample that its release did not draw")
 		}
-		s.Ready, s.Content, s.digest = true, r.Content, r.SHA256
-		b.changed.samples = append(b.changed.samples, s)
+		n.Open, n.Content, n.digest = true, r.Content, r.SHA256
+		b.changed.nodes = append(b.changed.nodes, n)
 	}
-	for _, s := range b.samples {
-		if s.Debit == debit && !s.Ready {
+	for _, n := range b.nodes {
+		if n.Kind == KindDraw && n.Debit == debit && !n.Open {
 			return fmt.Errorf("a seal without the rows of a sample that is kept")
 		}
 	}
@@ -310,7 +218,7 @@ func (r *chargeBody) enter(b *books, _ int64) error {
 	if r.Reason == "" || len(r.Charges) == 0 {
 		return fmt.Errorf("a charge without a cost or a reason")
 	}
-	costs, err := r.costs()
+	costs, err := costsOf(r.Charges)
 	if err == nil {
 		err = a.fits(costs)
 	}
@@ -338,9 +246,9 @@ func (r *chargeBody) enter(b *books, _ int64) error {
 	return nil
 }
 
-// costs lists the costs slice by slice.
-func (r *chargeBody) costs() (out []SliceCost, err error) {
-	for _, c := range r.Charges {
+// costsOf lists costs slice by slice.
+func costsOf(all []charged) (out []SliceCost, err error) {
+	for _, c := range all {
 		cost, err := parseRats(c.Cost)
 		if err != nil {
 			return nil, fmt.Errorf("a charge without a cost")

@@ -39,19 +39,18 @@ func (t *tx) revised(q *Request) (ask bool, err error) {
 	case q.Content == "":
 		return true, nil
 	}
-	samples, moved, err := t.drawn(q)
+	nodes, moved, err := t.stepped(q)
 	if err != nil || moved {
 		return false, err // Debit says so
 	}
-	bill, err := a.priced(q, samples, remembered)
+	bill, err := a.priced(q, nodes, remembered)
 	if err != nil {
 		return false, err
 	}
-	whole := together(bill.Charged, bill.Uses)
 	after := *a
 	after.Charge(bill.Cost)
 	return false, refuse(CodeRevised, "release %s of slice %s was published before (record %d) from other data: the table was revised since, or this job reads other columns of it. A revision costs the same again (%s), added to this slice, which has then spent %s; to publish a revision on purpose, give --revise and another output folder",
-		name, a.Slice, before.ID, pointText(whole), costText(after.Units(), after.InSlice.Spent))
+		name, a.Slice, before.ID, pointText(bill.Charged), costText(after.Units(), after.InSlice.Spent))
 }
 
 // errFound ends a query early.

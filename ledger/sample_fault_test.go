@@ -23,7 +23,7 @@ func panelLife(t testing.TB, at string, f *fault, again bool) (shown map[string]
 	}
 	defer l.Close()
 	// The first job: its sample has the id of its attempt.
-	samples, err := l.Samples(background, 0)
+	samples, err := l.Nodes(background, 0)
 	if err != nil {
 		return shown, err
 	}
@@ -33,12 +33,12 @@ func panelLife(t testing.TB, at string, f *fault, again bool) (shown map[string]
 	if err != nil {
 		return shown, err
 	}
-	s, err := l.Sample(background, id)
+	n, err := l.Node(background, id)
 	if err != nil {
 		return shown, err
 	}
-	q = keeping("second", id, 0.75, 0)
-	q.Draws[0].New, q.Draws[0].Spent, q.Again = nil, s.Spent, again
+	q = keptBefore(keeping("second", id, 0.75, 0), n.Uses)
+	q.Again = again
 	_, err = finish(l, q, shown)
 	return shown, err
 }
@@ -58,10 +58,10 @@ func finish(l *Ledger, q Request, shown map[string]*big.Rat) (id string, err err
 		release = s.Found.ID
 	} else {
 		release = s.Ticket.Release
-		files := []File{{Path: "sample", Data: []byte(q.Draws[0].Sample)}, {Path: "spent", Data: []byte(s.Ticket.Uses[0].After.Epsilon.RatString())}}
+		files := []File{{Path: "sample", Data: []byte(q.Steps[0].Node)}, {Path: "spent", Data: []byte(s.Ticket.Steps[0].After.Spent.Epsilon.RatString())}}
 		var rows []Rows
-		if q.Draws[0].New != nil {
-			rows = append(rows, Rows{Sample: q.Draws[0].Sample, Content: "whole", Data: secret})
+		if q.Steps[0].Begins != "" {
+			rows = append(rows, Rows{Sample: q.Steps[0].Node, Content: "whole", Data: secret})
 		}
 		if err := l.Seal(background, s.Ticket, "c", files, rows...); err != nil {
 			return "", err
@@ -137,12 +137,12 @@ func paidFor(t testing.TB, at string, shown map[string]*big.Rat) (unusable int) 
 	l := open(t, at)
 	defer l.Close()
 	verified(t, l)
-	samples, err := l.Samples(background, 0)
+	samples, err := l.Nodes(background, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := new(big.Rat)
-	known := map[string]*Sample{}
+	known := map[string]*Node{}
 	for _, s := range samples {
 		known[s.ID] = s
 		spent, _ := s.Spent.Epsilon.Float64()
@@ -151,15 +151,15 @@ func paidFor(t testing.TB, at string, shown map[string]*big.Rat) (unusable int) 
 		}
 		all.Add(all, s.Charged.Epsilon)
 		rows, err := l.Rows(background, s.ID)
-		if s.Ready && (err != nil || string(rows) != string(secret)) || !s.Ready && codeOf(err) != CodeSample {
+		if s.Open && (err != nil || string(rows) != string(secret)) || !s.Open && codeOf(err) != CodeSample {
 			t.Fatalf("sample %s: %v", s.ID, err)
 		}
-		if !s.Ready {
+		if !s.Open {
 			unusable++
 		}
 	}
 	for id, spent := range shown {
-		if s := known[id]; s == nil || !s.Ready || s.Spent.Epsilon.Cmp(spent) < 0 {
+		if s := known[id]; s == nil || !s.Open || s.Spent.Epsilon.Cmp(spent) < 0 {
 			t.Fatalf("sample %s was shown with %v spent on it, and the ledger says %+v", id, spent, s)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/step"
 )
 
 // panel is the draw that these tests keep.
@@ -21,8 +22,16 @@ func sampleID(n int) string { return fmt.Sprintf("%032x", n) }
 // keeping asks to draw a sample, to spend eps on it, and to keep it.
 func keeping(plan, id string, eps, delta float64) Request {
 	q := request(plan, 0)
-	q.Bill, q.Opening.Limit = privacy.Bill{}, limit("4", "1/100")
-	q.Draws = []Step{{Sample: id, New: &NewSample{Name: "panel", Event: panel, Design: `{"kind":"srswor"}`}, Spent: zero(), Bill: spending(eps, delta), Epsilon: eps, Delta: delta}}
+	q.Opening.Limit = limit("4", "1/100")
+	q.Steps = []Step{{Node: id, Begins: KindDraw, Draw: panel, Begin: Begin{Name: "panel", Facts: `{"kind":"srswor"}`}, Does: step.Event{Bill: spending(eps, delta)}}}
+	q.Charged = privacy.Point{Epsilon: eps, Delta: 2 * delta}
+	return q
+}
+
+// keptBefore turns a request that begins a sample into one that uses it, after so many uses.
+func keptBefore(q Request, uses int64) Request {
+	s := q.Steps[0]
+	q.Steps = []Step{{Node: s.Node, Seen: uses, Does: s.Does}}
 	return q
 }
 
@@ -34,13 +43,11 @@ func spending(eps, delta float64) privacy.Bill {
 // using asks to spend eps on a sample in its present state.
 func using(t testing.TB, l *Ledger, plan, id string, eps, delta float64) Request {
 	t.Helper()
-	q := keeping(plan, id, eps, delta)
-	s, err := l.Sample(background, id)
-	if err != nil || s == nil {
-		t.Fatalf("sample %v, %v", s, err)
+	n, err := l.Node(background, id)
+	if err != nil || n == nil {
+		t.Fatalf("sample %v, %v", n, err)
 	}
-	q.Draws[0].New, q.Draws[0].Spent = nil, s.Spent
-	return q
+	return keptBefore(keeping(plan, id, eps, delta), n.Uses)
 }
 
 // secret stands for the rows of a draw.
@@ -74,8 +81,8 @@ func TestLifeOfAKeptSample(t *testing.T) {
 		l, other := open(t, at), open(t, at)
 		id := sampleID(1)
 		k := debit(t, l, keeping("p", id, 1, 0))
-		if len(k.Uses) != 1 || k.Uses[0].ChargedAfter.Epsilon.Cmp(amplified(t, 1)) != 0 || k.Cost[0].Cmp(amplified(t, 1)) != 0 {
-			t.Fatalf("uses %+v, cost %v", k.Uses[0], k.Cost)
+		if len(k.Steps) != 1 || k.Steps[0].After.Charged.Epsilon.Cmp(amplified(t, 1)) != 0 || k.Cost[0].Cmp(amplified(t, 1)) != 0 {
+			t.Fatalf("steps %+v, cost %v", k.Steps[0], k.Cost)
 		}
 		if _, err := other.Debit(background, using(t, other, "q", id, 1, 0)); codeOf(err) != CodeSample {
 			t.Fatalf("used before it was stored: %v", err)
@@ -94,7 +101,7 @@ func TestLifeOfAKeptSample(t *testing.T) {
 		}
 		k2 := debit(t, other, using(t, other, "q", id, 1.5, 1e-6))
 		total := amplified(t, 2.5)
-		if u := k2.Uses[0]; u.Before.Epsilon.Cmp(big.NewRat(1, 1)) != 0 || u.ChargedAfter.Epsilon.Cmp(total) != 0 || u.Difference().Epsilon.Cmp(k2.Cost[0]) != 0 {
+		if u := k2.Steps[0]; u.Before.Spent.Epsilon.Cmp(big.NewRat(1, 1)) != 0 || u.After.Charged.Epsilon.Cmp(total) != 0 || u.Adds().Epsilon.Cmp(k2.Cost[0]) != 0 {
 			t.Errorf("use %+v", u)
 		}
 		if k2.Cost[1].Cmp(new(big.Rat).SetFloat64(2e-6*0.2)) < 0 { // twice the posterior, which is above 0.1·e/(1+0.1(e−1)) > 0.2
@@ -108,12 +115,12 @@ func TestLifeOfAKeptSample(t *testing.T) {
 		if apart := new(big.Rat).Add(amplified(t, 1), amplified(t, 1.5)); apart.Cmp(total) >= 0 {
 			t.Error("the test shows nothing")
 		}
-		all, err := l.Samples(background, a.ID)
-		if err != nil || len(all) != 1 || all[0].Uses != 2 || !all[0].Ready || all[0].Name != "panel" {
+		all, err := l.Nodes(background, a.ID)
+		if err != nil || len(all) != 1 || all[0].Uses != 2 || !all[0].Open || all[0].Name != "panel" {
 			t.Errorf("samples %+v, %v", all, err)
 		}
 		spends, err := l.Spends(background, 0)
-		if err != nil || len(spends) != 2 || spends[1].Draws[0].Sample != id || spends[1].Epsilon <= 0 {
+		if err != nil || len(spends) != 2 || spends[1].Steps[0].Node != id || spends[1].Epsilon <= 0 {
 			t.Errorf("spends %+v, %v", spends, err)
 		}
 		verified(t, l)
@@ -132,15 +139,16 @@ func TestKeptSampleRefusals(t *testing.T) {
 			change func(q *Request)
 			code   string
 		}{
-			"unknown":       {func(q *Request) { q.Draws[0].Sample = sampleID(9) }, CodeSample},
-			"drawn again":   {func(q *Request) { q.Draws[0].New = keeping("", id, 1, 0).Draws[0].New }, CodeSample},
-			"twice":         {func(q *Request) { q.Draws = append(q.Draws, q.Draws[0]) }, CodeSample},
+			"unknown":       {func(q *Request) { q.Steps[0].Node = sampleID(9) }, CodeSample},
+			"drawn again":   {func(q *Request) { *q = keeping("q", id, 0.5, 0) }, CodeSample},
+			"twice":         {func(q *Request) { q.Steps = append(q.Steps, q.Steps[0]) }, CodeSample},
 			"other account": {func(q *Request) { q.Account.Dataset = "others" }, CodeSample},
-			"negative":      {func(q *Request) { q.Draws[0].Epsilon = -1 }, CodeBill},
-			"too much":      {func(q *Request) { q.Draws[0].Bill, q.Draws[0].Epsilon = spending(20, 0), 20 }, CodeExhausted},
-			"a whole table": {func(q *Request) { q.Draws[0] = Step{Sample: sampleID(8), New: &NewSample{}, Epsilon: 1} }, CodeSample},
+			"negative":      {func(q *Request) { q.Steps[0].Does.Bill = spending(-1, 0) }, CodeBill},
+			"too much":      {func(q *Request) { q.Steps[0].Does.Bill, q.Charged.Epsilon = spending(20, 0), 20 }, CodeExhausted},
+			"a whole table": {func(q *Request) { *q = keeping("q", sampleID(8), 1, 0); q.Steps[0].Draw = nil }, CodeSample},
 			"two stages with δ": {func(q *Request) {
-				q.Draws[0] = Step{Sample: sampleID(7), New: &NewSample{Event: privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}, {Take: 1, Of: 2}}}}, Bill: spending(1, 1e-9), Epsilon: 1, Delta: 1e-9}
+				*q = keeping("q", sampleID(7), 1, 1e-9)
+				q.Steps[0].Draw = privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}, {Take: 1, Of: 2}}}
 			}, CodeFilter},
 		} {
 			q := good()
@@ -150,7 +158,7 @@ func TestKeptSampleRefusals(t *testing.T) {
 			}
 		}
 		q := good()
-		q.Draws[0].Spent.Epsilon = big.NewRat(1, 2)
+		q.Steps[0].Seen--
 		if s, err := asking(l, q); err != nil || !s.Moved || s.Ticket != nil {
 			t.Errorf("overtaken: %+v, %v", s, err)
 		}
@@ -170,27 +178,25 @@ func TestAnyKeptSampleThatMoved(t *testing.T) {
 		for n := range 3 {
 			id := sampleID(n + 1)
 			sealKept(t, l, debit(t, l, keeping(fmt.Sprint("p", n), id, 0.25, 0)), id)
-			steps = append(steps, using(t, l, "q", id, 0.25, 0).Draws[0])
+			steps = append(steps, using(t, l, "q", id, 0.25, 0).Steps[0])
 		}
-		old := steps[0].Spent
-		old.Epsilon = big.NewRat(1, 8)
 		for moved := range steps {
 			for how, change := range map[string]func(*Step){
-				"was used": func(s *Step) { s.Spent = old },
+				"was used": func(s *Step) { s.Seen-- },
 				"was collected by": func(s *Step) {
-					s.New = &NewSample{Name: "panel", Event: panel, Design: `{"kind":"srswor"}`, Collected: true}
+					s.Begins, s.Draw, s.Seen = KindCollected, panel, 0
 				},
 			} {
 				q := keeping("q", sampleID(1), 0.25, 0)
-				q.Draws = slices.Clone(steps)
-				change(&q.Draws[moved])
+				q.Steps = slices.Clone(steps)
+				change(&q.Steps[moved])
 				if s, err := asking(l, q); err != nil || !s.Moved || s.Ticket != nil {
 					t.Errorf("draw %d of 3 %s another job: %+v, %v", moved+1, how, s, err)
 				}
 			}
 		}
 		q := keeping("q", sampleID(1), 0.25, 0)
-		q.Draws = steps
+		q.Steps, q.Charged.Epsilon = steps, 0.75
 		debit(t, l, q) // none has moved
 		verified(t, l)
 	})
@@ -213,13 +219,12 @@ func TestKeptSampleAtOnce(t *testing.T) {
 				}
 				defer l.Close()
 				for i := 0; i < jobs; {
-					s, err := l.Sample(background, id)
+					n, err := l.Node(background, id)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					q := keeping(fmt.Sprint(w, "-", i), id, 0.125, 1e-9)
-					q.Draws[0].New, q.Draws[0].Spent = nil, s.Spent
+					q := keptBefore(keeping(fmt.Sprint(w, "-", i), id, 0.125, 1e-9), n.Uses)
 					got, err := asking(l, q)
 					switch {
 					case err != nil:
@@ -276,7 +281,7 @@ func TestKeptRowsAreSealed(t *testing.T) {
 		}
 		var sealed []byte
 		db := rawDB(t, at)
-		if err := db.QueryRow("SELECT sealed FROM dprelease_samples WHERE id = '" + sampleID(0) + "'").Scan(&sealed); err != nil {
+		if err := db.QueryRow("SELECT sealed FROM dprelease_nodes WHERE id = '" + sampleID(0) + "'").Scan(&sealed); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Contains(sealed, secret[:6]) || len(sealed) < 4096 {
@@ -293,9 +298,9 @@ func TestKeptRowsAreSealed(t *testing.T) {
 		l.Close()
 		for _, s := range []string{
 			// Another sample's rows, with their digest: only the cipher notices.
-			"UPDATE dprelease_samples SET sealed = (SELECT sealed FROM dprelease_samples WHERE id = '" + sampleID(0) + "'), digest = (SELECT digest FROM dprelease_samples WHERE id = '" + sampleID(0) + "') WHERE id = '" + sampleID(1) + "'",
-			"UPDATE dprelease_samples SET design = 'x' WHERE id = '" + sampleID(2) + "'",
-			"UPDATE dprelease_samples SET sealed = NULL WHERE id = '" + sampleID(0) + "'",
+			"UPDATE dprelease_nodes SET sealed = (SELECT sealed FROM dprelease_nodes WHERE id = '" + sampleID(0) + "'), digest = (SELECT digest FROM dprelease_nodes WHERE id = '" + sampleID(0) + "') WHERE id = '" + sampleID(1) + "'",
+			"UPDATE dprelease_nodes SET begins = REPLACE(begins, 'srswor', 'x') WHERE id = '" + sampleID(2) + "'",
+			"UPDATE dprelease_nodes SET sealed = NULL WHERE id = '" + sampleID(0) + "'",
 		} {
 			if _, err := db.Exec(s); err != nil {
 				t.Fatal(err)
@@ -332,12 +337,12 @@ func TestAuditOfKeptSamples(t *testing.T) {
 	for name, c := range map[string]struct{ kind, old, new, finds string }{
 		"nothing":          {"", "", "", ""},
 		"too little":       {kindDebit, together, apart, FoundOverspent},
-		"a smaller step":   {kindDebit, `"sample_epsilon":"1"`, `"sample_epsilon":"-1"`, FoundBody},
-		"an unknown draw":  {kindDebit, `"sample":"` + id, `"sample":"` + sampleID(3), FoundBody},
+		"a smaller step":   {kindDebit, `"spends":["1"`, `"spends":["-1"`, FoundBody},
+		"an unknown draw":  {kindDebit, `"node":"` + id, `"node":"` + sampleID(3), FoundBody},
 		"no rows":          {kindSeal, `,"samples":[`, `,"samples":null,"files":[`, FoundBody},
 		"rows of nothing":  {kindSeal, `"sample":"` + id, `"sample":"` + sampleID(3), FoundBody},
 		"another design":   {kindDebit, `\"n\":2`, `\"n\":19`, FoundOverspent},
-		"a draw of a draw": {kindDebit, `"sample_delta":"0"`, `"event":"{}","sample_delta":"0"`, FoundBody},
+		"a draw of a draw": {kindDebit, `"spends":`, `"begins":"draw","event":"{}","spends":`, FoundBody},
 	} {
 		v := NewAuditor()
 		changed, prev := false, genesis
@@ -368,7 +373,7 @@ func TestCollectedIsOneDraw(t *testing.T) {
 		id := CollectedID(people)
 		first := func(plan string) Request {
 			q := keeping(plan, id, 1, 0)
-			q.Draws[0].New.Collected = true
+			q.Steps[0].Begins = KindCollected
 			return q
 		}
 		k := debit(t, l, first("p"))
@@ -394,7 +399,7 @@ func TestCollectedIsOneDraw(t *testing.T) {
 		debit(t, l, q)
 		q = first("late")
 		q.Account.Dataset = "others"
-		q.Draws[0].Sample = CollectedID(q.Account)
+		q.Steps[0].Node = CollectedID(q.Account)
 		if _, err := l.Debit(background, q); codeOf(err) != CodeSample {
 			t.Errorf("a job that treats a population as collected: %v", err)
 		}

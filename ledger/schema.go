@@ -81,30 +81,28 @@ var schema = []string{
 	)`,
 	`CREATE INDEX dprelease_releases_plan ON dprelease_releases (plan)`,
 	`CREATE INDEX dprelease_releases_slice ON dprelease_releases (account, slice)`,
-	// Kept samples: the rows are encrypted (vault.go).
-	`CREATE TABLE dprelease_samples (
+	// The nodes of accounts (node.go). What is sealed is encrypted (vault.go).
+	`CREATE TABLE dprelease_nodes (
 		id TEXT PRIMARY KEY,
+		kind TEXT NOT NULL,
 		account BIGINT NOT NULL,
 		slice TEXT NOT NULL,
 		debit BIGINT NOT NULL,
-		name TEXT NOT NULL,
-		event TEXT NOT NULL,
-		design TEXT NOT NULL,
+		begins TEXT NOT NULL,
+		open BIGINT NOT NULL,
 		uses BIGINT NOT NULL,
 		spent_epsilon TEXT NOT NULL,
 		spent_delta TEXT NOT NULL,
 		charged_epsilon TEXT NOT NULL,
 		charged_delta TEXT NOT NULL,
-		content TEXT,
-		digest TEXT,
-		waves TEXT NOT NULL DEFAULT '',
+		done TEXT NOT NULL,
+		content TEXT NOT NULL,
+		digest TEXT NOT NULL,
 		sealed BLOB
 	)`,
-	`CREATE INDEX dprelease_samples_account ON dprelease_samples (account)`,
+	`CREATE INDEX dprelease_nodes_account ON dprelease_nodes (account)`,
 	// Keys that can be destroyed (keys.go).
-	`CREATE TABLE dprelease_keys (sample TEXT PRIMARY KEY, own TEXT NOT NULL)`,
-	// What was fixed with each state that outlives a run (pins.go).
-	`CREATE TABLE dprelease_pins (state TEXT PRIMARY KEY, debit BIGINT NOT NULL, pins TEXT NOT NULL)`,
+	`CREATE TABLE dprelease_keys (node TEXT PRIMARY KEY, own TEXT NOT NULL)`,
 	// Which columns accounts were charged for, under the ledger's key (same.go).
 	`CREATE TABLE dprelease_columns (name TEXT PRIMARY KEY, release BIGINT NOT NULL, charged TEXT NOT NULL)`,
 	`CREATE TABLE dprelease_separate (

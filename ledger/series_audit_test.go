@@ -58,18 +58,18 @@ func TestBrokenSeriesRecordsAreCaught(t *testing.T) {
 	}{
 		{"nothing, first", 1, func(*debitBody) {}, ""},
 		{"nothing, second", 2, func(*debitBody) {}, ""},
-		{"one column is charged", 1, func(d *debitBody) { d.Series.Slices = d.Series.Slices[:1] }, "does not charge each"},
-		{"a slice is charged that is no step", 1, func(d *debitBody) { d.Series.Steps = d.Series.Steps[:1] }, "charges a slice that it does not have"},
-		{"a life costs less than a slice", 1, func(d *debitBody) { d.Cost = []string{"1/64"} }, "more than a life"},
-		{"the first step is another one", 1, func(d *debitBody) { d.Series.Steps[0], d.Series.Steps[1] = d.Series.Steps[1], d.Series.Steps[0] }, "nobody began"},
-		{"one step stands for two", 1, func(d *debitBody) { d.Series.Steps[1].Plan = d.Series.Steps[0].Plan }, "does not charge each"},
-		{"a series begins for nothing", 1, func(d *debitBody) { d.Series = &seriesDebit{} }, "nobody began"},
+		{"one column is charged", 1, func(d *debitBody) { d.Steps[0].Slices = d.Steps[0].Slices[:1] }, "does not charge each"},
+		{"a slice is charged that is no step", 1, func(d *debitBody) { d.Steps[0].Parts = d.Steps[0].Parts[:1] }, "charges a slice that it does not have"},
+		{"a life costs less than a slice", 1, func(d *debitBody) { d.Cost, d.Steps[0].Cost = []string{"1/64"}, []string{"1/64"} }, "more than a life"},
+		{"the first step is another one", 1, func(d *debitBody) { p := d.Steps[0].Parts; p[0], p[1] = p[1], p[0] }, "was not paid for"},
+		{"one step stands for two", 1, func(d *debitBody) { d.Steps[0].Parts[1].Plan = d.Steps[0].Parts[0].Plan }, "does not charge each"},
+		{"a series begins for nothing", 1, func(d *debitBody) { d.Steps[0].Slices = nil }, "does not charge each"},
 		{"a second series on the same slices runs free", 2, func(d *debitBody) { d.Plan = "step 1 of another series" }, "was not paid for"},
 		{"it says that the first one paid", 2, func(d *debitBody) { d.Plan, d.Slice = "step 0 of another series", "2026-01" }, "was not paid for"},
 		{"a step in a slice of another one", 2, func(d *debitBody) { d.Slice = "2026-01" }, "was not paid for"},
-		{"a step of no series", 2, func(d *debitBody) { d.Series.Of = 0 }, "nobody began"},
-		{"a step of a later record", 2, func(d *debitBody) { d.Series.Of = 100 }, "was not paid for"},
-		{"a step drawn twice for one price", 2, func(d *debitBody) { d.Plan, d.Slice = "step 0", "2026-01" }, "does not pay"},
+		{"a step of no series", 2, func(d *debitBody) { d.Steps[0].Node = "" }, "about more"},
+		{"a step of a later record", 2, func(d *debitBody) { d.Steps[0].Node = "later" }, "was not begun"},
+		{"a step drawn twice for one price", 2, func(d *debitBody) { d.Plan, d.Slice, d.Steps[0].At = "step 0", "2026-01", 1 }, "does not pay"},
 	} {
 		err := follow(c.debit, c.change)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -78,12 +78,12 @@ func TestBrokenSeriesRecordsAreCaught(t *testing.T) {
 	}
 }
 
-// Later steps take the matrix and the noise from the record of the first one: who changes it there is found by the next
+// Later steps take the matrix and the noise from what the first one recorded: who changes it there is found by the next
 // run, not only by an audit.
 func TestSeriesTrustsTheChain(t *testing.T) {
 	plans := []string{"step 0", "step 1"}
 	for name, change := range map[string]string{
-		"the setup":  `'"setup":"{\"job\":\"series\"}"', '"setup":"{\"job\":\"serious\"}"'`,
+		"the setup":  `'series', 'serious'`,
 		"the slices": `'"is":"2026-02"', '"is":"2026-03"'`,
 	} {
 		at := "sqlite:" + t.TempDir() + "/l.db"
@@ -93,7 +93,7 @@ func TestSeriesTrustsTheChain(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Close()
-		done, err := rawDB(t, at).Exec("UPDATE dprelease_records SET body = REPLACE(body, " + change + ") WHERE kind = 'debit' AND body LIKE '%steps%'")
+		done, err := rawDB(t, at).Exec("UPDATE dprelease_nodes SET begins = REPLACE(begins, " + change + ")")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/periods"
+	"github.com/dprelease/dprelease/privacy/step"
 )
 
 // The matrix [[1,0],[1,1]]: slice 0 costs 2, slice 1 costs 1, a unit in both 5.
 const unitOfRho = 1.0 / 64
 
-func rhoPrice(c int) Price {
-	return Price{billed(Request{Account: people}, privacy.ZCDP{Rho: float64(c) * unitOfRho}, 1e-6).Charged}
+func rhoPrice(c int) privacy.Point {
+	return priceOf(privacy.Bill{Event: privacy.ZCDP{Rho: float64(c) * unitOfRho}, Delta: 1e-6}, people.Relation)
 }
 
 // twoRuns is a release with that matrix: Δ²/2σ² of its two calls are 1/128 each.
@@ -26,14 +27,10 @@ func twoRuns() []periods.Series {
 func seriesStep(plans []string, t int) Request {
 	periods := []string{"2026-01", "2026-02"}
 	q := Request{Account: month(periods[t]), Opening: Opening{Filter: ZCDP, Limit: Limit{Rho: big.NewRat(4, 64)}}, Job: "series", Digest: "d",
-		Plan: plans[t], Content: SeriesContent, SliceKind: TextSlices, Charges: []Charge{{Name: "visits"}}, Revise: true, Keeps: []string{"month"}}
-	q.Series = &Series{Setup: []byte(`{"job":"series"}`), Steps: []PeriodStep{{periods[0], plans[0]}, {periods[1], plans[1]}},
-		Releases: twoRuns(),
-		Whole:    Prices{Slices: []SlicePrice{{periods[0], rhoPrice(2)}, {periods[1], rhoPrice(1)}}, Life: rhoPrice(5)},
-		Redraw:   Prices{Slices: []SlicePrice{{periods[0], rhoPrice(1)}, {periods[1], rhoPrice(1)}}, Life: rhoPrice(4)}}
-	if t == 0 {
-		q.Series.Redraw = Prices{Slices: []SlicePrice{{periods[0], rhoPrice(1)}}, Life: rhoPrice(1)}
-	}
+		Plan: plans[t], Content: SeriesContent, Charged: rhoPrice(5), One: rhoPrice(2), SliceKind: TextSlices, Charges: []Charge{{Name: "visits"}}, Revise: true, Keeps: []string{"month"}}
+	q.Steps = []Step{{Node: plans[0], Begins: KindSeries, Steady: true,
+		Begin: Begin{Facts: `{"job":"series"}`, Parts: []Part{{periods[0], plans[0]}, {periods[1], plans[1]}}},
+		Does:  step.Event{At: int64(t) + 1, Bill: privacy.Bill{Delta: 1e-6}, Measured: twoRuns()}}}
 	return q
 }
 
@@ -92,7 +89,7 @@ func TestSeriesLifeIsNotTheSum(t *testing.T) {
 		}
 		// What is arithmetic on the measurements costs nothing.
 		q := seriesStep(plans, 1)
-		q.Series, q.Free, q.Plan, q.Content = nil, true, "files", "c"
+		q.Steps, q.Free, q.Plan, q.Content = nil, true, "files", "c"
 		debit(t, l, q)
 		holdsRho(t, l, 5, 2, 1)
 	})
@@ -134,7 +131,7 @@ func TestSeriesLimits(t *testing.T) {
 	plans := []string{"step 0", "step 1"}
 	other := seriesStep(plans, 1)
 	other = billed(other, privacy.ZCDP{Rho: 3.5 * unitOfRho}, 1e-6)
-	other.Series, other.Plan, other.Content = nil, "before", ""
+	other.Plan, other.Content = "before", ""
 	debit(t, l, other)
 	refused := func(q Request, want string) {
 		t.Helper()

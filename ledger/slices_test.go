@@ -150,8 +150,7 @@ func TestKeptSampleStaysInItsSlice(t *testing.T) {
 		q := keeping("k", id, 0.25, 0)
 		q.Account, q.SliceKind = month("2026-01"), TextSlices
 		sealKept(t, l, debit(t, l, q), id)
-		use := keeping("u", id, 0.125, 0)
-		use.Draws[0].New, use.Draws[0].Spent = nil, limit("1/4", "0")
+		use := keptBefore(keeping("u", id, 0.125, 0), 1)
 		for is, code := range map[string]string{"2026-01": "", "2026-02": CodeSample} {
 			use.Plan, use.Account, use.SliceKind = is, month(is), TextSlices
 			if _, err := l.Debit(background, use); codeOf(err) != code {
@@ -387,7 +386,7 @@ func TestCharge(t *testing.T) {
 		// A table that is itself a sample is charged together with nothing else.
 		q := keeping("collected", CollectedID(month("s")), 0.125, 0)
 		q.Account, q.SliceKind = month("s"), TextSlices
-		q.Draws[0].New.Collected = true
+		q.Steps[0].Begins = KindCollected
 		debit(t, l, q)
 		charge(month(""), CodeSample, costs("1/8", "t", "s")...)
 		// An account without slices.

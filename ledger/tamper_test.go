@@ -69,10 +69,10 @@ func TestDebitTrustsTheChain(t *testing.T) {
 		"a release of another plan":    {"UPDATE dprelease_releases SET plan = 'x' WHERE id = 3"},
 		"a release of other data":      {"UPDATE dprelease_releases SET content = 'x' WHERE id = 3"},
 		"stored bytes are others":      {"UPDATE dprelease_releases SET archive_digest = 'x' WHERE id = 3"},
-		"a sample costs less":          {"UPDATE dprelease_samples SET spent_epsilon = '0'"},
-		"a sample was charged more":    {"UPDATE dprelease_samples SET charged_epsilon = '9'"},
-		"a sample of another draw":     {"UPDATE dprelease_samples SET event = event || ' '"},
-		"a sample is gone":             {"DELETE FROM dprelease_samples"},
+		"a sample costs less":          {"UPDATE dprelease_nodes SET spent_epsilon = '0'"},
+		"a sample was charged more":    {"UPDATE dprelease_nodes SET charged_epsilon = '9'"},
+		"a sample of another draw":     {"UPDATE dprelease_nodes SET begins = REPLACE(begins, ':20', ':21')"},
+		"a sample is gone":             {"DELETE FROM dprelease_nodes"},
 		"the secret is another":        {"UPDATE dprelease_head SET secret = REPLACE(REPLACE(REPLACE(secret, '1', '2'), 'a', 'b'), '7', '8')"},
 		"the tree is gone":             {"DELETE FROM dprelease_tree"},
 		"a digest of the tree is gone": {"DELETE FROM dprelease_tree WHERE LENGTH(path) = 3"},
@@ -113,10 +113,7 @@ func TestDebitTrustsTheChain(t *testing.T) {
 				if spends > 0 {
 					t.Fatal("p was released, and is debited again")
 				}
-				use := keeping("u", sampleID(1), 0.25, 0)
-				use.Draws[0].New = nil
-				use.Draws[0].Spent = limit("1/4", "0")
-				try(use)
+				try(keptBefore(keeping("u", sampleID(1), 0.25, 0), 1))
 				try(request("new", 0.125))
 				if refused == "" {
 					t.Fatal("nothing is refused")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/step"
 )
 
 // Ticket is the right to seal one release.
@@ -18,16 +19,16 @@ type Ticket struct {
 	Head    string // its hash: what a release carries
 	Account Account
 	Cost    privacy.Cost
-	Uses    []*Use   // of kept samples
-	Columns []Column // that were read: the run sets their digests before the seal
-	Tables  []Table  // as in the request
-	Made    Made     // what the run did: the run sets it before the seal
+	Steps   []*step.Price   // what each step of the request cost
+	Columns []Column        // that were read: the run sets their digests before the seal
+	Tables  []Table         // as in the request
+	Made    map[string]Made // what the run did at each node, by its id: the run sets it before the seal
 
 	token   int64
 	job     string // its name
 	content string
-	billed  Made     // what was debited
-	keeps   []string // samples whose rows the seal must bring
+	billed  map[string]Made // what was debited
+	keeps   []string        // samples whose rows the seal must bring
 	lease   time.Duration
 	alike   []string // slices that may hold the same rows
 }
@@ -204,7 +205,7 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 			return err
 		}
 		for id, sealed := range rows {
-			if err := t.exec("UPDATE dprelease_samples SET sealed = ? WHERE id = ?", sealed, id); err != nil {
+			if err := t.exec("UPDATE dprelease_nodes SET sealed = ? WHERE id = ?", sealed, id); err != nil {
 				return err
 			}
 		}

@@ -22,7 +22,7 @@ type Rows struct {
 // vault encrypts the rows of one sample, bound to what the sample is. Its key follows from the
 // ledger's secret and from own, a key that can be destroyed (keys.go); own is "" where there is
 // none. Whoever can read the ledger can open it.
-func (l *Ledger) vault(s *Sample, own string) (cipher.AEAD, []byte, error) {
+func (l *Ledger) vault(s *Node, own string) (cipher.AEAD, []byte, error) {
 	key, err := hkdf.Key(sha256.New, append(l.content[:], own...), []byte(l.id), "dprelease kept sample 1\n"+s.ID, 32)
 	if err != nil {
 		return nil, nil, err
@@ -32,7 +32,7 @@ func (l *Ledger) vault(s *Sample, own string) (cipher.AEAD, []byte, error) {
 		return nil, nil, err
 	}
 	gcm, err := cipher.NewGCM(block)
-	about := s.ID + "\n" + strconv.FormatInt(s.Account, 10) + "\n" + strconv.FormatInt(s.Debit, 10) + "\n" + s.Content + "\n" + s.Event + "\n" + s.Design
+	about := s.ID + "\n" + strconv.FormatInt(s.Account, 10) + "\n" + strconv.FormatInt(s.Debit, 10) + "\n" + s.Content + "\n" + s.Event + "\n" + s.Facts
 	return gcm, []byte(about), err
 }
 
@@ -45,7 +45,7 @@ func padded(n int) int {
 }
 
 // conceal seals rows.
-func (l *Ledger) conceal(s *Sample, own string, data []byte) ([]byte, error) {
+func (l *Ledger) conceal(s *Node, own string, data []byte) ([]byte, error) {
 	if len(data) > maxArchive {
 		return nil, refuse(CodeTooLarge, "a draw is larger than a ledger can store (%d MiB)", maxArchive>>20)
 	}
@@ -62,7 +62,7 @@ func (l *Ledger) conceal(s *Sample, own string, data []byte) ([]byte, error) {
 }
 
 // reveal opens what conceal sealed.
-func (l *Ledger) reveal(s *Sample, own string, sealed []byte) ([]byte, error) {
+func (l *Ledger) reveal(s *Node, own string, sealed []byte) ([]byte, error) {
 	damaged := refuse(CodeTampered, "the stored rows of sample %s are not those that were sealed", s.ID)
 	gcm, about, err := l.vault(s, own)
 	if err != nil || len(sealed) < gcm.NonceSize() {
@@ -81,22 +81,22 @@ func (l *Ledger) reveal(s *Sample, own string, sealed []byte) ([]byte, error) {
 
 // Rows opens the rows of a kept sample. They are as private as the data.
 func (l *Ledger) Rows(ctx context.Context, id string) (data []byte, err error) {
-	var s *Sample
+	var s *Node
 	var sealed []byte
 	var own string
 	err = l.read(ctx, func(t *tx) error {
-		if s, err = t.sample(id); err != nil {
+		if s, err = t.node(id); err != nil {
 			return err
 		}
-		if s == nil || !s.Ready || s.Collected() {
+		if s == nil || !s.Open || s.digest == "" {
 			return refuse(CodeSample, "sample %s is not there", id)
 		}
-		if len(s.Waves) > 0 {
+		if s.Kind == KindPanel {
 			if own, err = t.ownKey(id); err != nil {
 				return err
 			}
 		}
-		return t.row("SELECT sealed FROM dprelease_samples WHERE id = ?", id).Scan(&sealed)
+		return t.row("SELECT sealed FROM dprelease_nodes WHERE id = ?", id).Scan(&sealed)
 	})
 	if err != nil {
 		return nil, err

@@ -124,7 +124,7 @@ func TestKeptSample(t *testing.T) {
 		}
 		// The account holds what the draw costs in all, to the last bit.
 		l := openAt(t, at)
-		s, err := l.Sample(background, k.ID)
+		s, err := l.Node(background, k.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestKeptSampleIsRefused(t *testing.T) {
 		t.Errorf("changed data: exit %d, code %s", exit, code)
 	}
 	l := openAt(t, at)
-	if s, err := l.Sample(background, id); err != nil || s.Uses != 1 {
+	if s, err := l.Node(background, id); err != nil || s.Uses != 1 {
 		t.Errorf("sample %+v, %v", s, err)
 	}
 }
@@ -271,7 +271,7 @@ func TestKeptSampleAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	l := openAt(t, at)
-	s, err := l.Sample(background, id)
+	s, err := l.Node(background, id)
 	if err != nil || s.Uses != 1+jobs {
 		t.Fatalf("sample %+v, %v", s, err)
 	}
@@ -299,12 +299,12 @@ func TestKeptSampleAfterACrash(t *testing.T) {
 			t.Fatalf("%s: the run was not killed", point)
 		}
 		l := openAt(t, at)
-		all, err := l.Samples(background, 0)
+		all, err := l.Nodes(background, 0)
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%s: samples %v, %v", point, all, err)
 		}
 		stored := point == "sealed" || point == "visible"
-		if all[0].Ready != stored || all[0].Charged.Epsilon.Sign() <= 0 {
+		if all[0].Open != stored || all[0].Charged.Epsilon.Sign() <= 0 {
 			t.Errorf("%s: sample %+v", point, all[0])
 		}
 		err = second(run(t, later(all[0].ID, "second")))

@@ -183,12 +183,15 @@ func WritePages(ctx context.Context, dir string) error { return output.WritePage
 
 // SeriesTexts says of each series that an account paid for what a unit costs in one period, and in all.
 func SeriesTexts(ctx context.Context, l *ledger.Ledger, a *ledger.Account) (texts []string, err error) {
-	setups, err := l.SeriesOf(ctx, a)
+	nodes, err := l.Nodes(ctx, a.ID)
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range setups {
-		s, err := plan.ReadSeriesSetup(text)
+	for _, n := range nodes {
+		if n.Kind != ledger.KindSeries {
+			continue
+		}
+		s, err := plan.ReadSeriesSetup([]byte(n.Facts))
 		if err != nil {
 			return nil, err
 		}

@@ -64,7 +64,7 @@ func turns(units int, second bool, eps0 float64) []float64 {
 }
 
 // Two panels of one account, and a panel with a cross-section, in turns: what each is charged adds
-// up (ledger/panel.proof.md). The twin takes the second panel, or the cross-section, to cost nothing.
+// up (step/panel.proof.md). The twin takes the second panel, or the cross-section, to cost nothing.
 func TestTurnsOfPanels(t *testing.T) {
 	panel := Rotation{Waves: 3, In: 1, Event: Pure{1.5}}
 	caught := map[bool]bool{}

@@ -194,12 +194,14 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 		if shown.Series, err = pipeline.SeriesTexts(ctx, l, a); err != nil {
 			return nil, err
 		}
-		samples, err := l.Samples(ctx, a.ID)
+		nodes, err := l.Nodes(ctx, a.ID)
 		if err != nil {
 			return nil, err
 		}
-		for _, k := range samples {
-			shown.Samples = append(shown.Samples, showSample(k))
+		for _, n := range nodes {
+			if n.Kind != ledger.KindSeries {
+				shown.Samples = append(shown.Samples, showSample(n))
+			}
 		}
 		s.Accounts = append(s.Accounts, shown)
 	}
@@ -425,7 +427,7 @@ type shownSample struct {
 	Event    json.RawMessage `json:"event"` // the design; its inner event does not matter
 	Spent    shownPoint      `json:"spent_on_sample"`
 	Charged  shownPoint      `json:"charged"`
-	snapshot *ledger.Sample
+	snapshot *ledger.Node
 }
 
 type shownPoint struct {
@@ -433,11 +435,11 @@ type shownPoint struct {
 	Delta   string `json:"delta"`
 }
 
-func showSample(s *ledger.Sample) shownSample {
+func showSample(s *ledger.Node) shownSample {
 	show := func(l ledger.Limit) shownPoint {
 		return shownPoint{rational.Format(l.Epsilon), rational.Format(l.Delta)}
 	}
-	return shownSample{ID: s.ID, Name: s.Name, Record: s.Debit, Stored: s.Ready, Jobs: s.Uses, Event: json.RawMessage(s.Event),
+	return shownSample{ID: s.ID, Name: s.Name, Record: s.Debit, Stored: s.Open, Jobs: s.Uses, Event: json.RawMessage(s.Event),
 		Spent: show(s.Spent), Charged: show(s.Charged), snapshot: s}
 }
 
@@ -447,16 +449,16 @@ func writeSamples(w io.Writer, all []shownSample) error {
 		return nil
 	}
 	for _, s := range all {
-		if k := s.snapshot; len(k.Waves) > 0 {
+		if k := s.snapshot; k.Kind == ledger.KindPanel {
 			end := ""
 			if !s.Stored {
 				end = "; it is closed"
 			}
 			fmt.Fprintf(w, "\n  panel %s: waves %s were released or tried; record %d paid ε %s, δ %s for all waves%s\n",
-				cmp.Or(k.Name, "without a name"), strings.Trim(fmt.Sprint(k.Waves), "[]"), s.Record, ledger.Up(k.Charged.Epsilon), ledger.Up(k.Charged.Delta), end)
+				cmp.Or(k.Name, "without a name"), strings.Trim(fmt.Sprint(k.Done), "[]"), s.Record, ledger.Up(k.Charged.Epsilon), ledger.Up(k.Charged.Delta), end)
 		}
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(s shownSample) bool { return len(s.snapshot.Waves) > 0 })
+	all = slices.DeleteFunc(slices.Clone(all), func(s shownSample) bool { return s.snapshot.Kind == ledger.KindPanel })
 	if len(all) == 0 {
 		return nil
 	}

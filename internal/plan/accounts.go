@@ -3,7 +3,42 @@ package plan
 import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/step"
 )
+
+// Request lists all that a run does at the nodes of its account, and what it says that this costs, in the words of the ledger.
+// ids are those of the draws that the run keeps, by name; nil in a plan.
+func (p *Priced) Request(ids map[string]string) (q ledger.Request, err error) {
+	if s := p.Step(); s != nil {
+		return s.request()
+	}
+	_, answer, _, err := p.Charged()
+	if err != nil {
+		return q, err
+	}
+	q.Charged = privacy.Point{Epsilon: answer.Epsilon, Delta: answer.Delta}
+	if !p.Bill.Nothing() {
+		q.Steps = append(q.Steps, ledger.Step{Does: step.Event{Bill: p.Bill}})
+	}
+	if w := p.panel; w != nil {
+		s := ledger.Step{Node: w.ID, Begins: ledger.KindPanel, Secret: w.Drawn, Does: step.Event{Bill: p.Bill, At: w.Wave}}
+		s.Name, q.Steps = w.Name, []ledger.Step{s}
+	}
+	for _, d := range p.AllKept() {
+		s, err := d.ledgerStep(ids[d.Name])
+		if err != nil {
+			return q, err
+		}
+		q.Steps = append(q.Steps, s)
+	}
+	for i := range q.Steps {
+		if n := p.nodes[q.Steps[i].Node]; n != nil {
+			q.Steps[i].Seen = n.Uses
+		}
+	}
+	return q, nil
+}
 
 // AccountOf is the account that a job spends from.
 func AccountOf(j *job.Job) ledger.Key {

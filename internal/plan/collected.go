@@ -48,8 +48,8 @@ func CollectionOf(j *job.Job) (*Collection, error) {
 // paid for before the first (P34).
 type Panel struct {
 	job.Panel
-	ID     string
-	Sample *ledger.Sample // of the waves that were paid for; nil for none
+	ID   string
+	Node *ledger.Node // of the waves that were paid for; nil for none
 }
 
 // panelOf reads what is known of the panel of a job, nil where it is about none.
@@ -60,7 +60,7 @@ func panelOf(ctx context.Context, j *job.Job, past Past) (*Panel, error) {
 	}
 	p := &Panel{Panel: of, ID: ledger.PanelID(AccountOf(j), of.Name, of.Drawn)}
 	var err error
-	p.Sample, err = past.Collected(ctx, j, p.ID)
+	p.Node, err = past.Node(ctx, j, p.ID)
 	return p, err
 }
 
@@ -79,18 +79,8 @@ func (p *Priced) Collection() samplers.Design {
 	return nil
 }
 
-// Wave returns the wave that the job is about, in the words of the ledger; nil where it has no panel.
-func (p *Priced) Wave() (*ledger.Panel, error) {
-	if p.panel == nil {
-		return nil, nil
-	}
-	r, ok := p.Event.(privacy.Rotation)
-	if !ok {
-		return nil, errors.New("the job is about a wave of a panel, and more than the panel is charged")
-	}
-	known, err := p.known(r)
-	return &ledger.Panel{ID: p.panel.ID, Name: p.panel.Name, Wave: p.panel.Wave, Drawn: p.panel.Drawn, Known: privacy.Point{Epsilon: known.Epsilon, Delta: p.Answer.Delta}}, err
-}
+// Panel returns the panel that the job is about, nil for none.
+func (d *Draft) Panel() *Panel { return d.panel }
 
 // known returns what a wave costs a unit that is known to be in it.
 func (p *Priced) known(r privacy.Rotation) (privacy.Answer, error) {
@@ -101,7 +91,7 @@ func (p *Priced) known(r privacy.Rotation) (privacy.Answer, error) {
 // wave alone, as of units that are known to be in it (P34): all waves together were paid for once.
 func (p *Priced) Charged() (e privacy.Event, a privacy.Answer, again bool, err error) {
 	r, ok := p.Event.(privacy.Rotation)
-	if p.panel == nil || !ok || p.panel.Sample == nil || !slices.Contains(p.panel.Sample.Waves, p.panel.Wave) {
+	if p.panel == nil || !ok || p.panel.Node == nil || !slices.Contains(p.panel.Node.Done, p.panel.Wave) {
 		return p.All, p.Answer, false, nil
 	}
 	a, err = p.known(r)

@@ -19,7 +19,7 @@ func Design(j *job.Job, sample string) (samplers.Design, error) { return newDesi
 
 // newDesign makes the design that executes and accounts for a sample. samples are
 // the draws of earlier jobs, by the names that this one gives them.
-func newDesign(j *job.Job, name string, samples map[string]*ledger.Sample) (samplers.Design, error) {
+func newDesign(j *job.Job, name string, samples map[string]*ledger.Node) (samplers.Design, error) {
 	design, err := drawOf(j, name, samples)
 	c := j.Dataset.Collected
 	if err != nil || c == nil || c.Method == job.SRSWOR {
@@ -86,7 +86,7 @@ func population(j *job.Job, d samplers.Design) int64 {
 }
 
 // drawOf makes the design of a draw from the table.
-func drawOf(j *job.Job, name string, samples map[string]*ledger.Sample) (samplers.Design, error) {
+func drawOf(j *job.Job, name string, samples map[string]*ledger.Node) (samplers.Design, error) {
 	d := j.Dataset
 	if name == job.Table {
 		return samplers.NewFull(d.Size)

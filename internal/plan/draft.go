@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -16,10 +17,11 @@ import (
 // what earlier jobs spent on draws that it uses. It holds for every division of a budget.
 type Draft struct {
 	draws  []*DraftDraw
-	table  *DraftDraw       // the draw that made the table, where that is itself a sample: one for all jobs (P4)
-	outer  privacy.Sampling // how it was drawn, nil where the table is the population
-	inside privacy.Relation // which draws from the table must use
-	panel  *Panel           // that the job is about, nil where there is none
+	table  *DraftDraw              // the draw that made the table, where that is itself a sample: one for all jobs (P4)
+	outer  privacy.Sampling        // how it was drawn, nil where the table is the population
+	inside privacy.Relation        // which draws from the table must use
+	panel  *Panel                  // that the job is about, nil where there is none
+	nodes  map[string]*ledger.Node // of the account that earlier jobs left, and the plan asked for, by id
 }
 
 // DraftDraw is one sample, or the table, and what is asked of it.
@@ -57,7 +59,9 @@ type ask struct {
 
 // newDraft finds the designs and starts the mechanisms of a job.
 func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draft, error) {
-	d := &Draft{inside: j.Dataset.Relation}
+	asked := &recalled{past, map[string]*ledger.Node{}}
+	past = asked
+	d := &Draft{inside: j.Dataset.Relation, nodes: asked.there}
 	table, err := CollectionOf(j)
 	if err != nil {
 		var placed frameError

@@ -34,11 +34,7 @@ output: {dir: out}
 // fresh is a ledger that knows no sample.
 type fresh struct{}
 
-func (fresh) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]*ledger.Sample, error) {
-	return nil, nil
-}
-func (fresh) Series(context.Context, *job.Job) ([]byte, error)                    { return nil, nil }
-func (fresh) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }
+func (fresh) Node(context.Context, *job.Job, string) (*ledger.Node, error) { return nil, nil }
 
 func planIntervals(t *testing.T, replace ...string) (*Priced, error) {
 	t.Helper()

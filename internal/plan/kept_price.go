@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/big"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/privacy/step"
 )
 
 // byKept is the method that charges a kept draw: what all its releases of all jobs
@@ -28,36 +30,36 @@ func (d *PlannedDraw) planStep(parts []part) (privacy.Point, privacy.Bill, error
 
 // useOf prices a step on a kept draw in the units of a basic account, with the arithmetic
 // of the debit.
-func (d *DraftDraw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
-	a := &ledger.Account{Key: AccountOf(j), Opening: ledger.Opening{Filter: ledger.Basic}}
-	s, err := d.LedgerStep("", privacy.Bill{}, step)
-	if err != nil {
-		return nil, err
+func (d *DraftDraw) useOf(j *job.Job, own privacy.Point) (*step.Price, error) {
+	draw := step.Draw{Sampling: Sampling(d.Design)}
+	p, err := draw.Spend(d.Kept.state(), own, step.Account{Relation: j.Dataset.Relation, Basic: true})
+	if none := (*step.NoStep)(nil); errors.As(err, &none) {
+		return nil, &ledger.Error{Code: ledger.CodeFilter, Message: "draw " + d.Name + ": " + none.Error()}
 	}
-	samples := map[string]*ledger.Sample{}
-	if d.Kept.Sample != nil {
-		samples[d.Kept.Sample.ID] = d.Kept.Sample
-	}
-	return a.Step(s, samples)
+	return p, err
 }
 
-// LedgerStep is a step in the words of the ledger; id is that of a draw which this run
+// ledgerStep is a step in the words of the ledger; id is that of a draw which this run
 // keeps, "" in a plan.
-func (d *DraftDraw) LedgerStep(id string, bill privacy.Bill, step privacy.Point) (ledger.Step, error) {
+func (d *PricedDraw) ledgerStep(id string) (ledger.Step, error) {
 	k := d.Kept
-	s := ledger.Step{Sample: d.SampleID(id), Spent: k.spent(), Bill: bill, Epsilon: step.Epsilon, Delta: step.Delta}
-	if k.Sample != nil {
+	s := ledger.Step{Node: d.SampleID(id), Does: step.Event{Bill: d.Bill}}
+	if k.Node != nil && k.Node.Kind == ledger.KindDraw {
 		return s, nil
 	}
-	design, err := describeDesign(d.Design)
-	s.New = &ledger.NewSample{Name: d.Name, Event: Sampling(d.Design), Design: design, Collected: d.Design.Kind() == "collected"}
+	s.Begins, s.Draw, s.Name = ledger.KindDraw, Sampling(d.Design), d.Name
+	if k.ID != "" {
+		s.Begins = ledger.KindCollected
+	}
+	var err error
+	s.Facts, err = describeDesign(d.Design)
 	return s, err
 }
 
 // SampleID returns the id of a shared draw; own is that of a draw which this run keeps, "" in a plan.
 func (d *DraftDraw) SampleID(own string) string {
-	if d.Kept.Sample != nil {
-		return d.Kept.Sample.ID
+	if d.Kept.Node != nil {
+		return d.Kept.Node.ID
 	}
 	return cmp.Or(d.Kept.ID, own, d.Name)
 }
@@ -65,15 +67,15 @@ func (d *DraftDraw) SampleID(own string) string {
 // priceKept finds what the releases of a kept draw cost, together, and each of its parts alone.
 func (d *PlannedDraw) priceKept(j *job.Job) (*PricedDraw, []privacy.Answer, error) {
 	parts := d.parts()
-	step, bill, err := d.planStep(parts)
+	own, bill, err := d.planStep(parts)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := d.stands(j.Dataset.Relation, eventsOf(parts), Point(d.Target).Delta); err != nil {
 		return nil, nil, err
 	}
-	out := &PricedDraw{PlannedDraw: d, Bill: bill, Step: step}
-	if out.Use, err = d.useOf(j, step); err != nil {
+	out := &PricedDraw{PlannedDraw: d, Bill: bill}
+	if out.Use, err = d.useOf(j, own); err != nil {
 		return nil, nil, err
 	}
 	out.Answer = differenceOf(j, out.Use)
@@ -85,11 +87,11 @@ func (d *PlannedDraw) priceKept(j *job.Job) (*PricedDraw, []privacy.Answer, erro
 	}
 	answers := make([]privacy.Answer, len(parts))
 	for i, p := range parts {
-		step, _, err := d.planStep([]part{p})
+		own, _, err := d.planStep([]part{p})
 		if err != nil {
 			return nil, nil, err
 		}
-		u, err := d.useOf(j, step)
+		u, err := d.useOf(j, own)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -99,8 +101,8 @@ func (d *PlannedDraw) priceKept(j *job.Job) (*PricedDraw, []privacy.Answer, erro
 }
 
 // differenceOf is the cost that a use adds on the population.
-func differenceOf(j *job.Job, u *ledger.Use) privacy.Answer {
-	d := u.Difference()
+func differenceOf(j *job.Job, u *step.Price) privacy.Answer {
+	d := u.Adds()
 	p := privacy.Point{Epsilon: rational.Up(d.Epsilon), Delta: rational.Up(d.Delta)}
 	return privacy.Answer{Relation: j.Dataset.Relation, Epsilon: p.Epsilon, Delta: p.Delta, Upper: p.Epsilon, Method: byKept,
 		Methods: map[string]privacy.Bound{byKept: {Epsilon: p.Epsilon, Delta: p.Delta}}}
@@ -111,7 +113,7 @@ func plus(a privacy.Answer, draws []*PricedDraw) privacy.Answer {
 	eps, delta := new(big.Rat).SetFloat64(a.Epsilon), new(big.Rat).SetFloat64(a.Delta)
 	for _, d := range draws {
 		if d.Kept != nil {
-			m := d.Use.Difference()
+			m := d.Use.Adds()
 			eps.Add(eps, m.Epsilon)
 			delta.Add(delta, m.Delta)
 		}

@@ -66,15 +66,15 @@ func (p *Planned) priceTable(draws []privacy.Bill) (*PricedDraw, error) {
 		}
 		most = most.Plus(rational.Exactly(a.Epsilon, a.Delta))
 	}
-	step, b, err := atLeastDelta(b, []privacy.Relation{p.inside}, privacy.Point{Epsilon: rational.Up(most.Epsilon), Delta: rational.Up(most.Delta)})
+	own, b, err := atLeastDelta(b, []privacy.Relation{p.inside}, privacy.Point{Epsilon: rational.Up(most.Epsilon), Delta: rational.Up(most.Delta)})
 	if err != nil {
 		return nil, err
 	}
-	use, err := p.table.useOf(p.Job, step)
+	use, err := p.table.useOf(p.Job, own)
 	if err != nil {
 		return nil, err
 	}
-	return &PricedDraw{PlannedDraw: &PlannedDraw{DraftDraw: p.table}, Answer: differenceOf(p.Job, use), Bill: b, Step: step, Use: use}, nil
+	return &PricedDraw{PlannedDraw: &PlannedDraw{DraftDraw: p.table}, Answer: differenceOf(p.Job, use), Bill: b, Use: use}, nil
 }
 
 // atLeastDelta prices a bill with no δ where that costs no more than most, and otherwise with the δ of most.

@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/step"
 )
 
 // Make prices a job. It asks the mechanisms and the ledger, and never the table.
@@ -51,9 +52,8 @@ type Priced struct {
 type PricedDraw struct {
 	*PlannedDraw
 	Answer   privacy.Answer
-	Bill     privacy.Bill  // on the table, or on the sample of a kept draw
-	Step     privacy.Point // of a kept draw: what this job may have spent on the sample, which is debited
-	Use      *ledger.Use   // what that costs, in the units of a basic account
+	Bill     privacy.Bill // on the table, or on the sample of a kept draw
+	Use      *step.Price  // of a kept draw: what that costs, in the units of a basic account
 	Releases []*PricedRelease
 	Keys     []*PricedKeys
 }
@@ -243,18 +243,8 @@ func (p *Priced) AllKept() []*PricedDraw {
 func (p *Priced) withinLimit() error {
 	limit := LimitOf(p.Job)
 	err := error(nil)
-	if s := p.Step(); s != nil {
-		price, err := s.Series()
-		if err == nil {
-			_, err = ledger.Unopened(AccountOf(p.Job), OpeningOf(limit)).Admits(price, &limit, LifetimeOf(p.Job))
-		}
-		if err != nil {
-			return failure.OfLedger(context.Background(), err)
-		}
-		return nil
-	}
-	if limit.Rho != nil {
-		err = p.withinRho(limit)
+	if limit.Rho != nil || p.Step() != nil {
+		err = p.withinUnits(limit)
 	} else {
 		err = ledger.Within(limit, p.guaranteed())
 	}
@@ -269,20 +259,19 @@ func (p *Priced) guaranteed() privacy.Point {
 	return privacy.Point{Epsilon: p.Answer.Epsilon, Delta: p.Answer.Delta}
 }
 
-// withinRho compares what the plan costs in ρ with the job's own limit.
-func (p *Priced) withinRho(limit ledger.Limit) error {
-	a := ledger.Unopened(AccountOf(p.Job), ledger.Opening{Filter: ledger.ZCDP, Limit: limit})
-	q := ledger.Request{Bill: p.Bill, Charged: p.Fresh}
-	for _, d := range p.AllKept() {
-		step, err := d.LedgerStep("", d.Bill, d.Step)
-		if err != nil {
-			return err
-		}
-		q.Draws = append(q.Draws, step)
-	}
-	priced, err := a.Price(&q, p.Samples())
+// withinUnits compares what the plan costs in the units of a new account with the job's own limits.
+func (p *Priced) withinUnits(limit ledger.Limit) error {
+	q, err := p.Request(nil)
 	if err != nil {
 		return err
 	}
-	return a.Own(limit, priced.Cost)
+	a := ledger.Unopened(AccountOf(p.Job), OpeningOf(limit))
+	priced, err := a.Price(&q, p.nodes)
+	if err != nil {
+		return err
+	}
+	if p.Step() == nil {
+		return a.Own(limit, priced.Cost)
+	}
+	return a.Spend(priced, &limit, LifetimeOf(p.Job))
 }

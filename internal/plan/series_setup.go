@@ -119,9 +119,9 @@ func begun(ctx context.Context, j *job.Job, past Past) (*SeriesSetup, error) {
 	if len(j.Series) == 0 {
 		return nil, nil
 	}
-	text, err := past.Series(ctx, j)
-	if err != nil || text == nil {
+	n, err := past.Node(ctx, j, StepPlans(j)[0])
+	if err != nil || n == nil {
 		return nil, err
 	}
-	return ReadSeriesSetup(text)
+	return ReadSeriesSetup([]byte(n.Facts))
 }

@@ -2,12 +2,15 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"math/big"
+	"slices"
 
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/periods"
 	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/privacy/step"
 )
 
 // Step returns the step of a job's series: nil where the job has none.
@@ -91,48 +94,35 @@ func (s *SeriesStep) setup() SeriesSetup {
 	return out
 }
 
-// Series puts the step into the words of the ledger. // P31
-func (s *SeriesStep) Series() (*ledger.Series, error) {
-	out := &ledger.Series{Alike: s.Alike()}
+// request puts the step into the words of the ledger. What it says that the step costs holds for a series that begins, and for
+// a step that is measured once more. // P31
+func (s *SeriesStep) request() (q ledger.Request, err error) {
+	one := ledger.Step{Node: s.Plans[0], Begins: ledger.KindSeries, Steady: true, Does: step.Event{At: int64(s.At) + 1}}
 	for i, period := range s.Periods {
-		out.Steps = append(out.Steps, ledger.PeriodStep{Is: period, Plan: s.Plans[i]})
+		one.Parts = append(one.Parts, ledger.Part{Is: period, Plan: s.Plans[i]})
 	}
-	var err error
-	if out.Setup, err = s.Setup(); err != nil {
-		return nil, err
+	setup, err := s.Setup()
+	if err != nil {
+		return q, err
 	}
-	delta := 0.0
+	one.Facts = string(setup)
 	for _, r := range s.plan.Releases() {
-		delta += rational.Down(r.Job.Guarantee.Delta)
-	}
-	for _, r := range s.plan.Releases() {
-		out.Releases = append(out.Releases, r.Series.Bill())
+		one.Does.Bill.Delta += rational.Down(r.Job.Guarantee.Delta)
+		one.Does.Measured = append(one.Does.Measured, r.Series.Bill())
 	}
 	relation := s.plan.Job.Dataset.Relation
-	whole, err := periods.Price(out.Releases, relation)
-	if err != nil {
-		return nil, err
+	whole, err1 := periods.Price(one.Does.Measured, relation)
+	again, err2 := periods.PriceRun(one.Does.Measured, relation, s.At)
+	if err := errors.Join(err1, err2); err != nil {
+		return q, err
 	}
-	again, err := periods.PriceRun(out.Releases, relation, s.At)
-	if err != nil {
-		return nil, err
+	price := func(amount *big.Rat) (p privacy.Point, err error) {
+		a, err := privacy.Bill{Event: whole.Event(amount), Delta: one.Does.Bill.Delta}.Price(relation)
+		return privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}, err
 	}
-	price := func(amount *big.Rat) (p ledger.Price) {
-		var a privacy.Answer
-		if err == nil {
-			a, err = privacy.Bill{Event: whole.Event(amount), Delta: delta}.Price(relation)
-		}
-		return ledger.Price{Charged: privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}}
-	}
-	prices := func(of *periods.Prices) (p ledger.Prices) {
-		for i, amount := range of.Slices {
-			if amount.Sign() > 0 {
-				p.Slices = append(p.Slices, ledger.SlicePrice{Is: s.Periods[i], Price: price(amount)})
-			}
-		}
-		p.Life = price(of.Life)
-		return p
-	}
-	out.Whole, out.Redraw = prices(whole), prices(again)
-	return out, err
+	larger := func(a, b *big.Rat) int { return a.Cmp(b) }
+	q.Charged, err1 = price(slices.MaxFunc([]*big.Rat{whole.Life, again.Life}, larger))
+	q.One, err2 = price(slices.MaxFunc(slices.Concat(whole.Slices, again.Slices), larger))
+	q.Steps, q.Alike = []ledger.Step{one}, s.Alike()
+	return q, errors.Join(err1, err2)
 }

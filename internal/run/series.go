@@ -11,6 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 )
 
 // Measurement is the result of one run of a series, as the ledger keeps it: noisy sums, and no sum without noise.
@@ -46,42 +47,51 @@ func Adds(p *plan.Planned, step int) (out []int) {
 //
 // For each noise call it returns Σ_s C_ts·x_s, in whole numbers of any size, with one fresh draw of discrete
 // Gaussian or Laplace noise on each coordinate. x_s are the sums that the mechanism makes of slice s by itself. Nothing else
-// that depends on rows leaves it, and the noise is forgotten. Proof: series.proof.md. // P31
-func Measure(p *plan.Planned, step int, sums map[int]*SliceSums) (*Measurement, error) {
+// that depends on rows leaves it, and the noise is forgotten. made holds the factors and the noise that it used, release by
+// release: the seal compares them with what was debited. Proof: series.proof.md. // P31, P38
+func Measure(p *plan.Planned, step int, sums map[int]*SliceSums) (m *Measurement, made []periods.Series, err error) {
 	src, err := noise.NewSource()
 	if err != nil {
-		return nil, errNoRandomness
+		return nil, nil, errNoRandomness
 	}
-	noisy, err := weighed(p, step, sums)
+	noisy, factors, err := weighed(p, step, sums)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := &Measurement{Noisy: noisy}
+	m = &Measurement{Noisy: noisy}
 	for _, rel := range p.Releases() {
-		if err := addNoise(out.Noisy[rel.Job.Name], rel.Series.Calls, src.Child()); err != nil {
-			return nil, err
+		name := rel.Job.Name
+		drawn, err := addNoise(m.Noisy[name], rel.Series.Calls, src.Child())
+		if err != nil {
+			return nil, nil, err
 		}
+		made = append(made, periods.Series{Matrix: [][]int64{factors[name]}, Calls: drawn})
 	}
 	if src.Err() != nil {
-		return nil, errNoRandomness
+		return nil, nil, errNoRandomness
 	}
-	return out, nil
+	return m, made, nil
 }
 
-// weighed adds up Σ C_ts·x_s for each noise call, without noise.
-func weighed(p *plan.Planned, step int, sums map[int]*SliceSums) (map[string][][]*big.Int, error) {
-	out := map[string][][]*big.Int{}
+// weighed adds up Σ C_ts·x_s for each noise call, without noise. factors are those by which slices were added, by release.
+func weighed(p *plan.Planned, step int, sums map[int]*SliceSums) (out map[string][][]*big.Int, factors map[string][]int64, err error) {
+	out, factors = map[string][][]*big.Int{}, map[string][]int64{}
+	for _, rel := range p.Releases() {
+		factors[rel.Job.Name] = make([]int64, step+1)
+	}
 	for _, s := range Adds(p, step) {
 		if sums[s] == nil {
-			return nil, errMeasured
+			return nil, nil, errMeasured
 		}
 		for _, rel := range p.Releases() {
-			if err := weigh(out, rel, sums[s].vectors[rel.Job.Name], rel.Series.Matrix.Run(step)[s]); err != nil {
-				return nil, err
+			c := rel.Series.Matrix.Run(step)[s]
+			if err := weigh(out, rel, sums[s].vectors[rel.Job.Name], c); err != nil {
+				return nil, nil, err
 			}
+			factors[rel.Job.Name][s] += c
 		}
 	}
-	return out, nil
+	return out, factors, nil
 }
 
 // sums has a mechanism add up in its own process. It is a summer.
@@ -126,12 +136,11 @@ func weigh(into map[string][][]*big.Int, rel *plan.PlannedRelease, runs [][][]in
 	return nil
 }
 
-// addNoise draws the noise of a run and adds it.
-func addNoise(into [][]*big.Int, calls []privacy.Event, src *noise.Source) error {
+// addNoise draws the noise of a run and adds it. It returns the noise that it drew.
+func addNoise(into [][]*big.Int, calls []privacy.Event, src *noise.Source) (drawn []privacy.Event, err error) {
 	drawer := host.NewDrawer(src)
 	for k, call := range calls {
 		z := make([]int64, len(into[k]))
-		var err error
 		switch call := call.(type) {
 		case privacy.DiscreteGaussian:
 			err = drawer.AddGaussian(call, z)
@@ -141,15 +150,16 @@ func addNoise(into [][]*big.Int, calls []privacy.Event, src *noise.Source) error
 			err = errMeasured
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i := range z {
 			into[k][i].Add(into[k][i], big.NewInt(z[i]))
 		}
 		clear(z)
+		drawn = append(drawn, call)
 	}
 	if src.Err() != nil {
-		return errNoRandomness
+		return nil, errNoRandomness
 	}
-	return nil
+	return drawn, nil
 }

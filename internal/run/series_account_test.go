@@ -15,14 +15,13 @@ import (
 func (y *yearly) begin(l *ledger.Ledger) {
 	y.t.Helper()
 	j := y.plan.Job.AtPeriod(threePeriods[0])
-	step := y.plan.Step()
-	step.At = 0
-	s, err := step.Series()
+	q, err := (&plan.Priced{Planned: y.plan}).Request(nil)
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	if _, err := l.Debit(y.t.Context(), ledger.Request{Account: plan.AccountOf(j), Opening: plan.OpeningOf(plan.LimitOf(j)), Job: j.Name, Digest: j.Digest(),
-		Plan: step.Plans[0], Content: ledger.SeriesContent, SliceKind: ledger.TextSlices, Series: s}); err != nil {
+	q.Account, q.Opening, q.Job, q.Digest = plan.AccountOf(j), plan.OpeningOf(plan.LimitOf(j)), j.Name, j.Digest()
+	q.Plan, q.Content, q.SliceKind, q.Steps[0].Does.At = y.plan.Step().Plans[0], ledger.SeriesContent, ledger.TextSlices, 1
+	if _, err := l.Debit(y.t.Context(), q); err != nil {
 		y.t.Fatal(err)
 	}
 }

@@ -137,7 +137,7 @@ func (y *yearly) steps(units []life, broken func(*Slices)) (out []measured) {
 		sums[s] = &SliceSums{vectors: vectors}
 	}
 	for step := range threePeriods {
-		m, err := weighed(y.plan, step, sums)
+		m, _, err := weighed(y.plan, step, sums)
 		if err != nil {
 			y.t.Fatal(err)
 		}

@@ -314,10 +314,4 @@ func (m local) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
 // noPast knows no earlier job: an engine carries out no job whose plan depends on one.
 type noPast struct{}
 
-func (noPast) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]*ledger.Sample, error) {
-	return nil, nil
-}
-
-func (noPast) Series(context.Context, *job.Job) ([]byte, error) { return nil, nil }
-
-func (noPast) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }
+func (noPast) Node(context.Context, *job.Job, string) (*ledger.Node, error) { return nil, nil }

@@ -72,11 +72,7 @@ func (shelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
 // fresh is a ledger that knows no sample.
 type fresh struct{}
 
-func (fresh) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]*ledger.Sample, error) {
-	return nil, nil
-}
-func (fresh) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }
-func (fresh) Series(context.Context, *job.Job) ([]byte, error)                    { return nil, nil }
+func (fresh) Node(context.Context, *job.Job, string) (*ledger.Node, error) { return nil, nil }
 
 // plan plans all releases of a population by a design, with an interval of this level, or
 // without where it is "".

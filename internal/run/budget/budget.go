@@ -165,7 +165,7 @@ func (b *Budget) request() (ledger.Request, error) {
 	q.Plan, q.Again, q.Lease, q.Revise = b.key, b.options.Again, b.options.Lease, b.options.Revise
 	q.Content, q.Columns, q.Tables = b.contentText(), b.columns, b.tables
 	if b.plan.Step() != nil { // what is published is arithmetic on the measurements, which are paid for
-		q.Free, q.Again, q.Revise, q.Bill, q.Charges = true, true, true, privacy.Bill{}, nil
+		q.Free, q.Again, q.Revise, q.Steps, q.Charges = true, true, true, nil, nil
 	}
 	return q, err
 }
@@ -314,9 +314,9 @@ func (b *Budget) Seal(ctx context.Context, r *run.Runner, files []ledger.File) e
 	return nil
 }
 
-// made puts what a run did into the words of the ledger: what it released from each kept sample, and all the rest.
-func (b *Budget) made(r *run.Runner) ledger.Made {
-	out := ledger.Made{Samples: map[string]privacy.Event{}}
+// made puts what a run did into the words of the ledger: node by node what was released from it.
+func (b *Budget) made(r *run.Runner) map[string]ledger.Made {
+	out := map[string]ledger.Made{}
 	var rest []privacy.Event
 	for i, e := range r.Made() {
 		d := b.plan.Draws[i]
@@ -324,15 +324,17 @@ func (b *Budget) made(r *run.Runner) ledger.Made {
 			rest = append(rest, e)
 			continue
 		}
-		out.Samples[d.SampleID(b.ids[d.Name])] = e
+		out[d.SampleID(b.ids[d.Name])] = ledger.Made{Event: e}
 	}
 	switch {
 	case len(rest) == 0:
 	case slices.Contains(rest, nil):
 	case b.plan.Table != nil:
-		out.Samples[b.plan.Table.SampleID("")] = plan.Sampling(b.plan.Table.Design).With(privacy.Together(rest))
+		out[b.plan.Table.SampleID("")] = ledger.Made{Event: plan.Sampling(b.plan.Table.Design).With(privacy.Together(rest))}
+	case b.plan.Panel() != nil:
+		out[b.plan.Panel().ID] = ledger.Made{Event: privacy.Together(rest)}
 	default:
-		out.Data = privacy.Together(rest)
+		out[""] = ledger.Made{Event: privacy.Together(rest)}
 	}
 	return out
 }

@@ -19,22 +19,13 @@ import (
 
 // request is the plan in the words of the ledger, with the price that the plan has.
 func request(p *plan.Priced, ids map[string]string) (ledger.Request, error) {
+	q, err := p.Request(ids)
+	if err != nil {
+		return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "the plan has no price at the ledger: %v", err)
+	}
 	limit := plan.LimitOf(p.Job)
-	q := ledger.Request{
-		Account: plan.AccountOf(p.Job), Opening: opening(p.Job), Own: &limit, OwnLife: plan.LifetimeOf(p.Job),
-		Bill: p.Bill, Charged: p.Fresh, Job: p.Job.Name, Digest: p.Job.Digest(), Keeps: p.Keeps(),
-	}
-	var err error
-	if q.Panel, err = p.Wave(); err != nil {
-		return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "%v", err)
-	}
-	for _, d := range p.AllKept() {
-		step, err := d.LedgerStep(ids[d.Name], d.Bill, d.Step)
-		if err != nil {
-			return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.Name)
-		}
-		q.Draws = append(q.Draws, step)
-	}
+	q.Account, q.Opening, q.Own, q.OwnLife = plan.AccountOf(p.Job), opening(p.Job), &limit, plan.LifetimeOf(p.Job)
+	q.Job, q.Digest, q.Keeps = p.Job.Name, p.Job.Digest(), p.Keeps()
 	for _, r := range p.Releases() {
 		q.Charges = append(q.Charges, ledger.Charge{Name: r.Job.Name, Epsilon: r.Answer.Epsilon, Delta: r.Answer.Delta})
 	}
@@ -99,7 +90,7 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 	var known *ledger.Error
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		b, err := fits(ctx, p, account, at, "", ledger.Standing{}, false)
+		b, err := fits(ctx, p, account, at, "", ledger.Standing{})
 		if err == nil && p.Job.Budget.Ledger.Reveal() != "" {
 			b.Note = noLedger(p.Job, at)
 		}
@@ -132,18 +123,10 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 			return nil, failure.OfLedger(ctx, err)
 		}
 	}
-	paid := false
-	if step := p.Step(); step != nil && open != nil {
-		steps, _, err := l.SeriesSteps(ctx, step.Plans[:1])
-		if err != nil {
-			return nil, failure.OfLedger(ctx, err)
-		}
-		paid = steps[0].Debited
-	}
 	if err := pinned(ctx, l, p); err != nil {
 		return nil, err
 	}
-	b, err := fits(ctx, p, account, at, l.ID(), standing, paid)
+	b, err := fits(ctx, p, account, at, l.ID(), standing)
 	if err == nil && len(others) > 0 {
 		b.Note = joinNotes(b.Note,
 			"this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: "+
@@ -195,85 +178,77 @@ func refusesNow(ctx context.Context, l *ledger.Ledger, j *job.Job) (string, erro
 }
 
 // fits spends the plan on a copy of an account.
-func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Address, id string, s ledger.Standing, paid bool) (*report.Budget, error) {
+func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Address, id string, s ledger.Standing) (*report.Budget, error) {
 	q, err := request(p, nil)
 	if err != nil {
 		return nil, err
 	}
-	if step := p.Step(); step != nil {
-		return fitsSeries(ctx, step, &q, a, at, id, paid)
+	nodes := p.Nodes()
+	step, begun := p.Step(), nodes[q.Steps[0].Node]
+	if step != nil && begun != nil {
+		s.Compare = true // it was paid for: a step that is measured once more asks for --again
 	}
-	priced, err := a.Price(&q, p.Samples())
+	priced, err := a.Price(&q, nodes)
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
 	cost := priced.Cost
-	own := plan.LimitOf(p.Job)
 	// A plan that was released may cost nothing: that depends on the data, which a
 	// plan does not read.
-	refused := a.Admit(cost, &own, plan.LifetimeOf(p.Job))
-	if refused != nil && !s.Compare {
-		return nil, failure.OfLedger(ctx, refused)
-	}
-	if s.Compare {
+	after := *a
+	refused := after.Spend(priced, q.Own, q.OwnLife)
+	switch {
+	case s.Compare:
 		for i := range cost {
 			cost[i] = new(big.Rat)
 		}
-	} else {
-		a.Charge(cost)
+	case refused != nil:
+		return nil, failure.OfLedger(ctx, refused)
+	default:
+		a = &after
 	}
 	b := budgetReport(a, cost)
 	b.Ledger, b.Address, b.Keeps = id, at.Full(), a.Keeps
 	if a.Keeps == nil {
 		b.Keeps = p.Keeps() // the first job decides
 	}
-	again := "it would spend again"
-	if refused != nil {
-		again = "it would not fit"
-	}
-	if slice := a.Slice.Is; slice != "" {
-		again = "the run asks for --revise, because it would be a revision of " + a.Slice.String() + ": " + again
-	}
-	switch {
-	case s.Compare:
-		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data " + again
-	case s.Busy:
-		b.Note = "a run of this plan is at work"
-	case q.Panel != nil && p.Samples()[q.Panel.ID] == nil:
-		b.Note = fmt.Sprintf("this run pays for all %d waves of the panel, and the others cost nothing", p.Job.Waves())
-	case q.Panel != nil && slices.Contains(p.Samples()[q.Panel.ID].Waves, q.Panel.Wave):
-		b.Note = fmt.Sprintf("wave %d was paid for before: to release it once more costs what a unit pays that is known to be in it", q.Panel.Wave)
-	case q.Panel != nil:
-		b.Note = "the first wave of the panel paid for this one"
-	case s.Unfinished:
-		b.Note = s.Refusal().Message
-	}
+	b.Note = noteOf(p, begun, q.Steps[0].Does.At, s, refused != nil)
 	return b, nil
 }
 
-// fitsSeries spends a series on a copy of an account, unless an earlier step paid for it.
-func fitsSeries(ctx context.Context, step *plan.SeriesStep, q *ledger.Request, a *ledger.Account, at ledger.Address, id string, paid bool) (*report.Budget, error) {
-	cost := make(privacy.Cost, len(a.Units()))
-	for i := range cost {
-		cost[i] = new(big.Rat)
+// noteOf says in words what a run of the plan pays for. begun is the node of its panel or series, at the wave or step.
+func noteOf(p *plan.Priced, begun *ledger.Node, at int64, s ledger.Standing, refused bool) string {
+	step, slice := p.Step(), plan.AccountOf(p.Job).Slice
+	again := "it would spend again"
+	if refused {
+		again = "it would not fit"
 	}
-	note := step.Text()
-	if !paid {
-		s, err := step.Series()
-		if err == nil {
-			cost, err = a.Admits(s, q.Own, q.OwnLife)
-		}
-		if err != nil {
-			return nil, failure.OfLedger(ctx, err)
-		}
-		note += "; it is not paid yet"
+	if slice.Is != "" {
+		again = "the run asks for --revise, because it would be a revision of " + slice.String() + ": " + again
+	}
+	switch panel := p.Panel(); {
+	case step != nil && begun != nil:
+		return step.Text()
+	case step != nil:
+		note := step.Text() + "; it is not paid yet"
 		if !step.Alike() {
 			note += "; once it is, a slice with the same rows as an earlier one is refused: for a panel name the column of the units and say periods_of_unit, or see ledger separate"
 		}
+		return note
+	case s.Compare:
+		return "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data " + again
+	case s.Busy:
+		return "a run of this plan is at work"
+	case panel != nil && begun == nil:
+		return fmt.Sprintf("this run pays for all %d waves of the panel, and the others cost nothing", p.Job.Waves())
+	case panel != nil && slices.Contains(begun.Done, at):
+		return fmt.Sprintf("wave %d was paid for before: to release it once more costs what a unit pays that is known to be in it", at)
+	case panel != nil:
+		return "the first wave of the panel paid for this one"
+	case s.Unfinished:
+		return s.Refusal().Message
 	}
-	b := budgetReport(a, cost)
-	b.Ledger, b.Address, b.Keeps, b.Note = id, at.Full(), a.Keeps, note
-	return b, nil
+	return ""
 }
 
 // budgetReport is an account with a cost spent, or not yet spent, on it.

@@ -67,7 +67,7 @@ func (b *Budget) OpenSamples(ctx context.Context, t *run.OpenedTable) error {
 		if !d.Kept.Reused() {
 			continue
 		}
-		s := d.Kept.Sample
+		s := d.Kept.Node
 		if s.Content != b.whole {
 			return failure.New(failure.ExitSource, "SAMPLE_CHANGED",
 				"%s: the table is not the one that sample %s was drawn from; nothing was drawn and nothing debited",
@@ -88,9 +88,9 @@ func (b *Budget) OpenSamples(ctx context.Context, t *run.OpenedTable) error {
 // Allotment returns the secret by which the units of the job's panel are allotted, nil where it
 // draws none. The debit made it, or that of an earlier wave.
 func (b *Budget) Allotment(ctx context.Context) ([]byte, error) {
-	p, err := b.plan.Wave()
-	if err != nil || p == nil || !p.Drawn {
-		return nil, err
+	p := b.plan.Panel()
+	if p == nil || !p.Drawn {
+		return nil, nil
 	}
 	key, err := b.Ledger.Allotment(ctx, p.ID)
 	if err != nil {

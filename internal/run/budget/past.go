@@ -39,38 +39,14 @@ func withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a 
 // Remembered is the memory of a job's ledger, as a plan reads it. It changes nothing there.
 type Remembered struct{}
 
-// Kept reads the kept samples of the job's account.
-func (Remembered) Kept(ctx context.Context, j *job.Job, wanted map[string]job.Sample) (map[string]*ledger.Sample, error) {
-	found := map[string]*ledger.Sample{}
-	err := withAccount(ctx, j, func(l *ledger.Ledger, a *ledger.Account) error {
-		for name, s := range wanted {
-			k, err := l.Sample(ctx, s.ID)
-			if err != nil {
-				return err
-			}
-			if k != nil && k.Account == a.ID && k.Slice == a.Slice.Is && !k.Collected() && len(k.Waves) == 0 {
-				found[name] = k
-			}
+// Node reads a node of the job's account, or of its slice.
+func (Remembered) Node(ctx context.Context, j *job.Job, id string) (found *ledger.Node, err error) {
+	err = withAccount(ctx, j, func(l *ledger.Ledger, a *ledger.Account) error {
+		n, err := l.Node(ctx, id)
+		if n != nil && n.Account == a.ID && (n.Slice == "" || n.Slice == a.Slice.Is) {
+			found = n
 		}
-		return nil
+		return err
 	})
 	return found, err
-}
-
-// Series reads how the series of the job began.
-func (Remembered) Series(ctx context.Context, j *job.Job) (setup []byte, err error) {
-	err = withAccount(ctx, j, func(l *ledger.Ledger, _ *ledger.Account) (err error) {
-		_, setup, err = l.SeriesSteps(ctx, plan.StepPlans(j)[:1])
-		return err
-	})
-	return setup, err
-}
-
-// Collected reads the state of the draw that made the table.
-func (Remembered) Collected(ctx context.Context, j *job.Job, id string) (s *ledger.Sample, err error) {
-	err = withAccount(ctx, j, func(l *ledger.Ledger, _ *ledger.Account) (err error) {
-		s, err = l.Sample(ctx, id)
-		return err
-	})
-	return s, err
 }

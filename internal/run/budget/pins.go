@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,35 +13,37 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// pin says with a request what decides which unit gets which part of the states that it begins or goes on with. Without an
+// pinsOf lists what each kind of node pins, beside whose a row is (unitPins) and what every job says of it again
+// (ledger.Step).
+var pinsOf = map[string]func(*plan.Priced) []ledger.Pin{
+	ledger.KindPanel: func(*plan.Priced) []ledger.Pin {
+		return []ledger.Pin{{Name: "the rule that allots units", Is: "version " + samplers.AllotmentVersion}}
+	},
+	ledger.KindSeries: func(*plan.Priced) []ledger.Pin { return nil },
+	ledger.KindCollected: func(p *plan.Priced) []ledger.Pin {
+		frame := ""
+		if c := p.Job.Dataset.Collected; c != nil {
+			frame = c.FrameSHA256
+		}
+		return []ledger.Pin{{Name: "dataset.collected", Is: p.CollectedBy()}, {Name: "dataset.frame", Is: said(frame)}}
+	},
+	// The rows of a kept draw are known by their places, which follow from the order of the units.
+	ledger.KindDraw: func(p *plan.Priced) []ledger.Pin {
+		d := &p.Job.Dataset
+		return []ledger.Pin{{Name: "dataset.size", Is: strconv.FormatInt(d.Size, 10)},
+			{Name: "dataset.source.missing", Is: strings.Join(d.Source.MissingTexts(), ", ")}}
+	},
+}
+
+// pin says with a request what decides which unit gets which part of the nodes that it begins or goes on with. Without an
 // opened table it leaves out what only the schema tells.
 func pin(q *ledger.Request, p *plan.Priced, t *run.OpenedTable) { // P36
 	units := unitPins(p.Job, t)
-	with := func(more ...ledger.Pin) []ledger.Pin { return leave(slices.Concat(units, more)) }
-	if q.Panel != nil {
-		q.Panel.Pins = with(ledger.Pin{Name: "the rule that allots units", Is: "version " + samplers.AllotmentVersion})
-	}
-	if q.Series != nil {
-		q.Series.Pins = with()
-	}
-	for i := range q.Draws {
-		s := &q.Draws[i]
-		if p.Table != nil && s.Sample == p.Table.SampleID("") {
-			s.Pins = with(collectedPins(p)...)
-			continue
+	for i := range q.Steps {
+		if s := &q.Steps[i]; s.Node != "" {
+			s.Pins = leave(slices.Concat(units, pinsOf[cmp.Or(s.Begins, ledger.KindDraw)](p)))
 		}
-		// The rows of a kept draw are known by their places, which follow from the order of the units.
-		s.Pins = with(ledger.Pin{Name: "dataset.size", Is: strconv.FormatInt(p.Job.Dataset.Size, 10)}, ledger.Pin{Name: "dataset.source.missing", Is: strings.Join(p.Job.Dataset.Source.MissingTexts(), ", ")})
 	}
-}
-
-// collectedPins say by which draw, from which population, the table was collected.
-func collectedPins(p *plan.Priced) []ledger.Pin {
-	frame := ""
-	if c := p.Job.Dataset.Collected; c != nil {
-		frame = c.FrameSHA256
-	}
-	return []ledger.Pin{{Name: "dataset.collected", Is: p.CollectedBy()}, {Name: "dataset.frame", Is: said(frame)}}
 }
 
 // forgotten is the pin that a twin in the tests forgets: "" for none.

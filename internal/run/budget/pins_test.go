@@ -238,7 +238,7 @@ func (s *scene) kept() string {
 	s.Helper()
 	l := s.ledger()
 	defer l.Close()
-	all, err := l.Samples(context.Background(), 0)
+	all, err := l.Nodes(context.Background(), 0)
 	if err != nil || len(all) != 1 {
 		s.Fatalf("%v, %v", all, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
-	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 )
 
 // Series is the ledger as the runs of one series use it (P31).
@@ -198,12 +198,7 @@ func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*
 	if err != nil {
 		return err
 	}
-	planned := *s.step
-	planned.At = at
-	q.Bill, q.Free = privacy.Bill{}, false
-	if q.Series, err = planned.Series(); err != nil {
-		return err
-	}
+	q.Steps[0].Does.At = int64(at) + 1
 	q.Account.Slice.Is, q.SliceKind = s.step.Periods[at], t.SliceKind(q.Account.Slice.Column)
 	pin(&q, s.plan, t)
 	q.Plan, q.Again, q.Lease, q.Content, q.Revise = one.key, s.options.Again, s.options.Lease, ledger.SeriesContent, true
@@ -242,8 +237,9 @@ func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*
 		one.End(ctx)
 	}()
 	var m *run.Measurement
+	var made []periods.Series
 	if err = failed(s.plan.Planned, sums, at); err == nil {
-		m, err = run.Measure(s.plan.Planned, at, sums)
+		m, made, err = run.Measure(s.plan.Planned, at, sums)
 	}
 	if err != nil {
 		known := run.CodeOf(leased, err)
@@ -257,6 +253,7 @@ func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*
 		return err
 	}
 	one.Ticket.Columns = one.columns
+	one.Ticket.Made = map[string]ledger.Made{q.Steps[0].Node: {Measured: made}}
 	if err := s.Ledger.Seal(ctx, one.Ticket, ledger.SeriesContent, []ledger.File{{Path: run.MeasurementFile, Data: data}}); err != nil {
 		return failure.OfLedger(ctx, err)
 	}

@@ -439,10 +439,10 @@ func describeKept(d *plan.PricedDraw) *report.Kept {
 		return privacy.Point{Epsilon: rational.Up(l.Epsilon), Delta: rational.Up(l.Delta)}
 	}
 	u, k := d.Use, d.Kept
-	out := &report.Kept{Reused: k.Reused(), SampleBefore: up(u.Before), SampleAfter: up(u.After), Before: up(u.ChargedBefore),
-		After: up(u.ChargedAfter), Charged: up(u.Difference())}
-	if k.Sample != nil {
-		out.ID, out.Jobs = k.Sample.ID, k.Sample.Uses
+	out := &report.Kept{Reused: k.Reused(), SampleBefore: up(u.Before.Spent), SampleAfter: up(u.After.Spent), Before: up(u.Before.Charged),
+		After: up(u.After.Charged), Charged: up(u.Adds())}
+	if k.Node != nil {
+		out.ID, out.Jobs = k.Node.ID, k.Node.Uses
 	}
 	return out
 }
