@@ -308,7 +308,7 @@ func clone(t testing.TB, at string) string {
 	t.Helper()
 	to := postgrestest.New(t)
 	var statements []string
-	for _, table := range []string{"version", "head", "records", "accounts", "releases", "samples", "tree", "failures", "columns", "separate", "leftovers", "slices", "keys", "pins"} {
+	for _, table := range []string{"version", "head", "records", "accounts", "releases", "nodes", "tree", "failures", "columns", "separate", "leftovers", "slices", "keys"} {
 		statements = append(statements, fmt.Sprintf("CREATE TABLE %[1]s.dprelease_%[3]s (LIKE %[2]s.dprelease_%[3]s INCLUDING ALL)", schemaOf(to), schemaOf(at), table),
 			fmt.Sprintf("INSERT INTO %[1]s.dprelease_%[3]s SELECT * FROM %[2]s.dprelease_%[3]s", schemaOf(to), schemaOf(at), table))
 	}
