@@ -3,7 +3,7 @@
 // with the papers' stated numbers beside ours (lab/studies/papers.md). `make papers` runs
 // it.
 //
-// The numbers called stated are those of docs/privacy-rules.md, section 6, and of
+// The numbers called stated are those of the papers and of docs/privacy-rules.md, with
 // its traps; where a paper's own figure or caption is not among them the page says
 // so. Simulations use math/rand from fixed seeds: nothing here is a release, and no
 // private table is read.

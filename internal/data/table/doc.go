@@ -26,8 +26,8 @@
 //
 // The messages of Arrow files are read here through the flatbuffers runtime, because Arrow's own reader loads and
 // unpacks all columns of a batch at once, allocates what a message declares before it has looked whether the file is
-// that long, and unfolds shared fields of a schema without counting them. docs/decisions/arrow-ipc.md and parquet-pages.md
-// have the figures.
+// that long, and unfolds shared fields of a schema without counting them. docs/decisions/files.md
+// has the figures.
 //
 // A CSV file has no footer. Opening it is one pass over the text, which cuts it into blocks of whole records, checks
 // every block with encoding/csv on a core of its own, counts the rows, and makes the digests of the cells. A piece is a
