@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
@@ -29,6 +30,15 @@ const (
 	Equal        Allocation = "equal"
 	FixedBefore  Allocation = "fixed-before"
 )
+
+// Said writes the draw down in one way: two jobs say the same of it exactly if the texts are equal. // P36
+func (c *Collected) Said() string {
+	text, err := json.Marshal(collected().fact(c))
+	if err != nil {
+		return "" // plain values always marshal
+	}
+	return string(text)
+}
 
 const bunEtAl = " (Bun, Drechsler, Gaboardi, McMillan and Sarathy 2022, arXiv 2007.12674)"
 

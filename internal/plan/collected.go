@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -112,11 +111,4 @@ func OnSample(s privacy.Sampling, r privacy.Relation, target privacy.Point) (pri
 func Sampling(d samplers.Design) privacy.Sampling {
 	s, _ := d.Event(nil).(privacy.Sampling)
 	return s
-}
-
-// CollectedBy writes down the draw that made the table, and the public facts of it: jobs on one table say the same. // P36
-func (p *Priced) CollectedBy() string {
-	event, err := privacy.Canonical(p.outer.With(privacy.Pure{Eps: 1}))
-	f := p.Table.Design.Facts()
-	return fmt.Sprintf("%s %v of %d sampled from %d, weights %g to %g, units %q", event, err == nil, f.SampleSize, f.Population, f.MinWeight, f.MaxWeight, f.UnitColumns)
 }

@@ -17,19 +17,27 @@ import (
 // keyKinds are the kinds of columns that tables are joined by.
 var keyKinds = map[table.Kind]bool{table.String: true, table.Int: true, table.Float: true}
 
-// KeyForm returns the form in which the keys of a table's units are compared, "" for a table without a column of the unit.
-// The same key in two forms is two units.
+// KeyForm returns the form in which the keys of a table's units are compared, and how a CSV file writes them, "" for a table
+// without a column of the unit. The same key in two forms is two units.
 func (o *OpenedTable) KeyForm(j *job.Job) string {
 	c, ok := o.column(j.Dataset.Key.Column)
-	switch {
-	case !ok:
+	if !ok {
 		return ""
-	case c.Kind == table.String:
-		return "texts"
-	case keyKinds[c.Kind]:
-		return "whole numbers"
 	}
-	return c.Kind.String()
+	form, source := c.Kind.String(), &j.Dataset.Source
+	written := []string{"dates", source.Dates}
+	switch {
+	case c.Kind == table.String:
+		form, written = "texts", []string{"encoding", source.Encoding}
+	case keyKinds[c.Kind]:
+		form, written = "whole numbers", []string{"decimal", source.Decimal, "thousands", source.Thousands}
+	}
+	for i := 0; c.Text && i < len(written); i += 2 {
+		if written[i+1] != "" {
+			form += " with " + written[i] + ": " + written[i+1]
+		}
+	}
+	return form
 }
 
 // mostWhole is the first whole number that a float64 does not tell from all others.

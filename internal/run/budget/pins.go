@@ -21,18 +21,17 @@ var pinsOf = map[string]func(*plan.Priced) []ledger.Pin{
 	},
 	ledger.KindSeries: func(*plan.Priced) []ledger.Pin { return nil },
 	ledger.KindCollected: func(p *plan.Priced) []ledger.Pin {
-		frame := ""
-		if c := p.Job.Dataset.Collected; c != nil {
-			frame = c.FrameSHA256
-		}
-		return []ledger.Pin{{Name: "dataset.collected", Is: p.CollectedBy()}, {Name: "dataset.frame", Is: said(frame)}}
+		c := p.Job.Dataset.Collected
+		return []ledger.Pin{sizePin(p), {Name: "dataset.collected", Is: c.Said()}, {Name: "dataset.frame", Is: said(c.FrameSHA256)}}
 	},
 	// The rows of a kept draw are known by their places, which follow from the order of the units.
 	ledger.KindDraw: func(p *plan.Priced) []ledger.Pin {
-		d := &p.Job.Dataset
-		return []ledger.Pin{{Name: "dataset.size", Is: strconv.FormatInt(d.Size, 10)},
-			{Name: "dataset.source.missing", Is: strings.Join(d.Source.MissingTexts(), ", ")}}
+		return []ledger.Pin{sizePin(p), {Name: "dataset.source.missing", Is: strings.Join(p.Job.Dataset.Source.MissingTexts(), ", ")}}
 	},
+}
+
+func sizePin(p *plan.Priced) ledger.Pin {
+	return ledger.Pin{Name: "dataset.size", Is: strconv.FormatInt(p.Job.Dataset.Size, 10)}
 }
 
 // pin says with a request what decides which unit gets which part of the nodes that it begins or goes on with. Without an
@@ -74,10 +73,6 @@ func unitPins(j *job.Job, t *run.OpenedTable) (out []ledger.Pin) {
 			continue
 		}
 		add(of, "the rule for rows without a unit", said(string(key.Missing)))
-		if m := key.Members; m != nil {
-			add(of, "dataset.unit.members", said(m.Table)+", "+said(m.Column))
-			add(of, "dataset.unit.member", said(key.Member))
-		}
 	}
 	if t == nil {
 		return out
