@@ -52,7 +52,7 @@ func datasetKeys() []field[Dataset] {
 		key("slice", optional(slice()), func(d *Dataset) **Slice { return &d.Slice },
 			"The job reads one part of the table, such as a month. Each slice has an account of its own"),
 		key("fold", byName(foldBy(), "COLUMN", checkText), func(d *Dataset) *[]Named[FoldBy] { return &d.Fold },
-			"How the rows of a unit become one row, by column. The bounds and the domain of a column are then those of the folded value", example("{fare: sum, age: max, borough: mode}")),
+			"How the rows of a unit become one row, by column. Bounds hold before and after (docs/limits.md)", example("{fare: sum, age: max, borough: mode}")),
 		key("cap", optional(capped()), func(d *Dataset) **Cap { return &d.Cap },
 			"How many rows of a unit count in a release. They are picked at random"),
 		key("population", name(), func(d *Dataset) *string { return &d.Population },

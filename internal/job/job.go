@@ -65,8 +65,8 @@ type Dataset struct {
 	// those that are derived.
 	Columns []Column
 	Lookups []Lookup
-	// Fold names the fold of each column of a unit's rows (P22); the bounds and the domain of the column are those of the
-	// folded value. It is empty where a unit has one row.
+	// Fold names the fold of each column of a unit's rows (P22); the bounds and the domain of the column hold for the folded
+	// value, too. It is empty where a unit has one row.
 	Fold   []Named[FoldBy]
 	Cap    *Cap     // how many of its rows count, nil where a unit has one row
 	Slice  *Slice   // nil where the job means the whole table

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/table"
@@ -71,8 +72,12 @@ func (v *tableView) folded(ctx context.Context, from rowSource, f *folding) (*un
 	}
 	defer folder.Close()
 	preparers, ones := in.preparers(false), []float64(nil)
+	held := make([]bool, len(preparers))
+	for i, p := range preparers {
+		held[i] = v.holds(p)
+	}
 	err = scan.run(ctx, func(b table.Batch) error {
-		values, err := in.unfolded(preparers, b.Rows, v.ofRows)
+		values, err := in.unfolded(preparers, b.Rows, held)
 		if err != nil {
 			return err
 		}
@@ -97,20 +102,31 @@ func (v *tableView) folded(ctx context.Context, from rowSource, f *folding) (*un
 	return folder.Finish()
 }
 
-// ofRows reports whether the bounds of a column of numbers are those of a row's value, and not of the folded one: they, and the
-// rule for missing values, then hold before another table folds it.
-func (v *tableView) ofRows(c job.Column) bool {
-	d := &v.job.Dataset
-	return c.Type == job.Number && c.Lower != nil && c.Bounds == nil && (d.OneRow || d.FoldOf(c.Name) == "") && (c.Derived == nil || !c.Derived.AfterFold)
+// holds reports whether the bounds of a column of numbers, and its rule for missing values, hold before its rows are folded: by
+// this table or by another one. Those of a count are of the count alone. Rows that are added up are held to the bounds and 0, so
+// that no row is raised to what is the least of the sum; and what stands for a missing value stands for the folded one.
+func (v *tableView) holds(p *Preparer) bool {
+	d, c := &v.job.Dataset, &p.Column
+	by := d.FoldOf(c.Name)
+	if c.Type != job.Number || c.Lower == nil || c.Bounds != nil || c.Derived != nil && c.Derived.AfterFold || by == job.FoldCount {
+		return false
+	}
+	if by == job.FoldSum {
+		p.Lower, p.Upper = math.Min(p.Lower, 0), math.Max(p.Upper, 0)
+	}
+	if by != "" && !d.OneRow && c.Missing.Rule == job.Impute {
+		c.Missing.Rule = job.Drop
+	}
+	return true
 }
 
-// unfolded are the values of a block as a fold takes them: numbers, which are held to their bounds where these are of rows, and codes.
-func (r *reading) unfolded(numbers []*Preparer, n int, ofRows func(job.Column) bool) ([]table.Values, error) {
+// unfolded are the values of a block as a fold takes them: numbers, which are held to bounds where these hold for rows, and codes.
+func (r *reading) unfolded(numbers []*Preparer, n int, held []bool) ([]table.Values, error) {
 	out := make([]table.Values, len(r.wants))
 	for i, c := range r.wants {
 		v := r.values[i]
 		switch {
-		case ofRows(c):
+		case held[i]:
 			ready, err := numbers[i].Prepare(v, n)
 			if err != nil {
 				return nil, err
