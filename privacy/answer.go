@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/calculus/pld"
 )
 
 // Bound is one method's upper bound.
@@ -58,7 +60,8 @@ type Options struct {
 	// Quick skips lower bounds and published claims.
 	Quick bool
 
-	_ struct{}
+	laws *pld.Laws // of a curve
+	_    struct{}
 }
 
 func (o Options) wants(method string) bool {
@@ -108,6 +111,17 @@ func DeltaWith(e Event, rel Relation, eps float64, o Options) (Answer, error) {
 		return Answer{}, wrong("epsilon", "must be finite and not negative (%g)", eps)
 	}
 	return evaluate(e, rel, Point{Epsilon: eps}, deltaQuery, o)
+}
+
+// DeltaCurve returns [DeltaWith] of one event for many eps: what one query composes, later ones read off. Where several
+// laws would serve, which one does follows from the order of the queries.
+//
+// # Contract
+//
+// That of [EpsilonAt].
+func DeltaCurve(e Event, rel Relation, o Options) func(eps float64) (Answer, error) {
+	o.Quick, o.laws = true, &pld.Laws{}
+	return func(eps float64) (Answer, error) { return DeltaWith(e, rel, eps, o) }
 }
 
 type query int

@@ -21,7 +21,7 @@ func runDistribution(e Event, rel Relation, at Point, q query, o Options) (brack
 	if u != nil {
 		return bracket{}, u
 	}
-	opt := pld.Options{UpperOnly: o.Quick || !d.attained}
+	opt := pld.Options{UpperOnly: o.Quick || !d.attained, Laws: o.laws}
 	var i pld.Interval
 	var err error
 	if q == epsilonQuery {

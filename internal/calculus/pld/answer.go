@@ -193,6 +193,11 @@ func (q *question) improve(l *look) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return q.finer(s, l), nil
+}
+
+// finer is what improve finds on a lattice.
+func (q *question) finer(s *sum, l *look) float64 {
 	goal := q.o.AbsTol
 	if q.epsilon {
 		inf := s.infinite() * (1 + 1e-9)
@@ -206,6 +211,9 @@ func (q *question) improve(l *look) (float64, error) {
 		l.upper = math.Min(l.upper, up)
 		goal = math.Max(goal, q.o.RelTol*math.Min(l.upper, 1e9)) / q.aim()
 	} else {
+		if _, last := s.span(); q.at > last+s.slack()+1e-12*math.Abs(last) { // no finite loss is as large
+			l.upper = math.Min(l.upper, s.infinite()*(1+1e-9))
+		}
 		l.theta = s.saddle(q.at)
 		k, _, v := s.cumulants(l.theta)
 		l.upper = math.Min(l.upper, math.Exp(k-l.theta*(q.at-s.slack())+logPeak(l.theta))*(1+1e-9)+s.infinite()*(1+1e-9))
@@ -217,7 +225,7 @@ func (q *question) improve(l *look) (float64, error) {
 		goal = math.Max(goal, q.o.RelTol) / q.aim() / (1 + l.theta)
 	}
 	h := math.Sqrt(12 * goal / (q.c.steps() * (1 + l.theta)))
-	return math.Max(math.Min(h, l.width/64), l.width/(1<<16)), nil
+	return math.Max(math.Min(h, l.width/64), l.width/(1<<16))
 }
 
 // aim returns how much closer than asked for the upper bound aims. Each of many different parts
@@ -253,7 +261,15 @@ func (q *question) lattice(l *look, s side, h float64) (*sum, error) {
 // bound computes one bound of one direction on the lattice of step about h.
 func (q *question) bound(l *look, side side, h float64) (float64, error) {
 	if len(q.c.terms) == 1 && q.c.terms[0].count == 1 {
-		return q.single(l.d, side, h, l.tail)
+		m, err := q.once(l.d, side, h, l.tail)
+		if err != nil {
+			return 0, err
+		}
+		if q.epsilon {
+			q.spent += float64(len(m.loss))
+			return m.epsilon(q.at), nil
+		}
+		return m.delta(q.at), nil
 	}
 	s, err := q.lattice(l, side, h)
 	if err != nil {
@@ -297,7 +313,8 @@ func (q *question) bound(l *look, side side, h float64) (float64, error) {
 		}
 		err = nil
 		if !q.epsilon {
-			return r.delta(q.at), nil
+			v, _ := r.delta(q.at)
+			return v, nil
 		}
 		eps, ok := r.epsilon(q.at)
 		if ok && !math.IsNaN(eps) {
@@ -321,10 +338,11 @@ func (q *question) bound(l *look, side side, h float64) (float64, error) {
 	return best, err
 }
 
-// reading is a law of the sum from which bounds are read.
+// reading is a law of the sum from which bounds are read. off is how much of an upper bound on δ is there for rounding, and for
+// what lies outside of the window.
 type reading interface {
 	epsilon(delta float64) (eps float64, ok bool)
-	delta(eps float64) float64
+	delta(eps float64) (bound, off float64)
 }
 
 // law computes the law of the sum under a tilt between 0 and θ. With a smaller tilt more

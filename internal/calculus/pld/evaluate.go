@@ -50,15 +50,16 @@ func (r *reader) total(logScale, finite float64) float64 {
 	return math.Max(0, math.Exp(logScale-r.t.growth)*finite*(1-1e-13)) + r.inf
 }
 
-// delta is the bound on the profile at eps, eps inside of the window or left of it.
-func (r *reader) delta(eps float64) float64 {
+// delta is the bound on the profile at eps, wherever eps lies.
+func (r *reader) delta(eps float64) (bound, off float64) {
 	t := r.t
 	if r.side == upper {
 		eps -= r.slack
 	} else {
 		eps += r.slack
 	}
-	finite := r.extra(eps)
+	extra := r.extra(eps)
+	finite := extra
 	ratio := math.Exp(-t.theta * t.h)
 	i := max(0, int(math.Ceil((eps-t.y0)/t.h)))
 	w := 0.0
@@ -74,9 +75,10 @@ func (r *reader) delta(eps float64) float64 {
 		w *= ratio
 	}
 	if r.side == upper && eps < t.y0 && t.wrapped > t.beyond {
-		return 1 // left of the window: nothing is known
+		return 1, 1 // left of the window: nothing is known
 	}
-	return r.total(t.logWeight(eps), finite)
+	log := t.logWeight(eps)
+	return r.total(log, finite), math.Exp(log) * math.Abs(extra)
 }
 
 // epsilon is the least eps (upper) at which the bound falls to delta, found by a walk
@@ -125,22 +127,23 @@ type wave struct {
 }
 
 // at is the bound on the profile at index i of the window.
-func (r *wave) at(i float64) float64 {
+func (r *wave) at(i float64) (bound, off float64) {
 	t := r.t
 	y := t.y0 + i*t.h
 	sum, off := t.finite(i)
 	log := t.k - t.theta*y
 	if r.side == upper {
 		end := t.y0 + t.n*t.h
-		sum = math.Max(0, sum) + off + t.beyond*math.Exp(-t.theta*math.Max(0, end-y))
+		off += t.beyond * math.Exp(-t.theta*math.Max(0, end-y))
+		sum = math.Max(0, sum) + off
 		d := math.Exp(log) * sum
 		if d < 1e-290 {
 			d = d*(1+1e-6) + 5e-324
 		}
-		return math.Min(1, d*math.Exp(t.growth)+r.inf)
+		return math.Min(1, d*math.Exp(t.growth)+r.inf), math.Exp(log) * off
 	}
 	sum -= off + t.wrapped*math.Exp(logPeak(t.theta))
-	return math.Max(0, math.Exp(log-t.growth)*sum) + r.inf
+	return math.Max(0, math.Exp(log-t.growth)*sum) + r.inf, math.Exp(log) * off
 }
 
 func (r *wave) epsilon(delta float64) (eps float64, ok bool) {
@@ -149,7 +152,7 @@ func (r *wave) epsilon(delta float64) (eps float64, ok bool) {
 		return math.Inf(1), r.side == upper
 	}
 	hi := math.Min(t.top, t.n-2)
-	below := r.at(hi)
+	below, _ := r.at(hi)
 	if !(below <= delta) {
 		return math.Inf(1), r.side == upper
 	}
@@ -161,12 +164,12 @@ func (r *wave) epsilon(delta float64) (eps float64, ok bool) {
 		}
 		hi, below = lo, above
 		lo = math.Max(0, lo-stride)
-		above = r.at(lo)
+		above, _ = r.at(lo)
 	}
 	// Any bracket with the bound above delta at lo and not above it at hi will do.
 	for hi-lo > 1 {
 		mid := math.Floor((lo + hi) / 2)
-		if v := r.at(mid); !(v <= delta) {
+		if v, _ := r.at(mid); !(v <= delta) {
 			lo, above = mid, v
 		} else {
 			hi, below = mid, v
@@ -182,7 +185,7 @@ func (r *wave) epsilon(delta float64) (eps float64, ok bool) {
 
 // delta bounds the profile at eps by its value at the lattice point below (upper) or
 // above (lower), and by the chord between them.
-func (r *wave) delta(eps float64) float64 {
+func (r *wave) delta(eps float64) (bound, off float64) {
 	t := r.t
 	if r.side == upper {
 		eps -= r.slack
@@ -192,7 +195,7 @@ func (r *wave) delta(eps float64) float64 {
 	i := math.Floor((eps - t.y0) / t.h)
 	if i < 0 {
 		if r.side == upper {
-			return 1
+			return 1, 1
 		}
 		i = 0
 	}
@@ -200,9 +203,11 @@ func (r *wave) delta(eps float64) float64 {
 		if r.side == upper {
 			return r.at(t.n - 2)
 		}
-		return r.inf
+		return r.inf, 0
 	}
 	x := math.Expm1(math.Max(0, eps-t.y0-i*t.h)) / math.Expm1(t.h)
 	x = math.Min(1, x)
-	return r.at(i)*(1-x) + r.at(i+1)*x
+	v, off := r.at(i)
+	next, more := r.at(i + 1)
+	return v*(1-x) + next*x, off*(1-x) + more*x
 }

@@ -15,7 +15,9 @@ type Options struct {
 	RelTol, AbsTol float64
 	// UpperOnly leaves out the lower bound (Lower is 0): about three times as fast.
 	UpperOnly bool
-	_         struct{}
+	// Laws, where given, keeps for later queries what queries of δ find. Bounds are from above only then.
+	Laws *Laws
+	_    struct{}
 }
 
 // ErrWide is wrapped by the error that comes with an interval that is sound but
@@ -85,7 +87,7 @@ func ask(m Mechanism, o Options, epsilon bool, at float64) (Interval, error) {
 		return Interval{}, err
 	}
 	if iv, ok := exact(n, epsilon, at); ok {
-		if o.UpperOnly {
+		if o.UpperOnly || o.Laws != nil {
 			iv.Lower = 0
 		}
 		return iv, nil
@@ -97,6 +99,9 @@ func ask(m Mechanism, o Options, epsilon bool, at float64) (Interval, error) {
 	c, below, err := join(c, maxTerms)
 	if err != nil {
 		return Interval{}, err
+	}
+	if o.Laws != nil && !epsilon {
+		return o.Laws.delta(c, below, o, at)
 	}
 	q := &question{c: c, below: below, o: o, epsilon: epsilon, at: at, space: &workspace{}}
 	return q.answer()

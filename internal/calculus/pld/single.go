@@ -2,33 +2,44 @@ package pld
 
 import "math"
 
-// single bounds a mechanism that runs once: its measure is read off directly, no
-// lattice is needed.
-func (q *question) single(d direction, s side, h, tail float64) (float64, error) {
+// single is the measure of a mechanism that runs once: bounds are read off it directly, no lattice is needed.
+type single struct {
+	measure
+	side  side
+	fault float64 // of losses, and of as many sums as there are atoms; negative for a lower bound
+}
+
+// once measures a mechanism that runs once.
+func (q *question) once(d direction, s side, h, tail float64) (*single, error) {
 	r := request{side: s, grid: newGrid(0, h), tail: math.Max(tail, 1e-305), maxCells: mostCells, work: &q.effort}
 	m, err := q.c.terms[0].node.measure(d, r)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	// Rounding: of the losses, and of as many sums as there are atoms.
 	fault := 1e-13 + float64(len(m.loss))*4*unit
 	if s == lower {
 		fault = -fault
 	}
-	shift := func(eps float64) float64 { return math.Copysign(4e-15*math.Abs(eps), fault) }
-	if !q.epsilon {
-		v := sumProfile(m.loss, m.mass, m.infP, q.at-shift(q.at))
-		if s == upper {
-			v = math.Max(v, -math.Expm1(q.at))
-		}
-		return math.Max(0, math.Min(1, v*(1+fault))), nil
+	return &single{m, s, fault}, nil
+}
+
+// shift is what rounding of losses may have moved eps by.
+func (m *single) shift(eps float64) float64 { return math.Copysign(4e-15*math.Abs(eps), m.fault) }
+
+func (m *single) delta(eps float64) float64 {
+	v := sumProfile(m.loss, m.mass, m.infP, eps-m.shift(eps))
+	if m.side == upper {
+		v = math.Max(v, -math.Expm1(eps))
 	}
-	q.spent += float64(len(m.loss))
-	eps, ok := m.epsilon(q.at, 1+fault)
+	return math.Max(0, math.Min(1, v*(1+m.fault)))
+}
+
+func (m *single) epsilon(delta float64) float64 {
+	eps, ok := m.measure.epsilon(delta, 1+m.fault)
 	if !ok {
-		return math.Inf(1), nil
+		return math.Inf(1)
 	}
-	return math.Max(0, eps+shift(eps)), nil
+	return math.Max(0, eps+m.shift(eps))
 }
 
 // epsilon returns the point where c times the profile of the measure falls to delta.

@@ -2,13 +2,9 @@ package verdict
 
 import (
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -85,16 +81,14 @@ func ProfileOf(e privacy.Event, rel privacy.Relation) *Profile {
 func (p *Profile) Trace(at privacy.Point, right float64) (Curve, bool) {
 	c := Curve{Epsilon: grid(at.Epsilon, right, pointsFor(len(p.text)))}
 	c.Delta = make([]float64, len(c.Epsilon))
-	exact := p.delta(point{at.Epsilon, true}) < 1
-	var all errgroup.Group
-	all.SetLimit(runtime.GOMAXPROCS(0))
-	for i, eps := range c.Epsilon {
-		c.Delta[i] = 1 // where it is not known
-		all.Go(func() error {
-			return guard.Do(func() error { c.Delta[i] = p.delta(point{eps, exact}); return nil })
-		})
+	by := privacy.DeltaCurve(p.event, p.rel, privacy.Options{Methods: exactMethods})
+	exact := p.delta(point{at.Epsilon, true}, by) < 1
+	if !exact {
+		by = privacy.DeltaCurve(p.event, p.rel, privacy.Options{})
 	}
-	_ = all.Wait() // a fault of the program leaves a δ of 1
+	for i, eps := range slices.Backward(c.Epsilon) { // the largest needs the finest composition
+		c.Delta[i] = p.delta(point{eps, exact}, by)
+	}
 	for i := range c.Delta {
 		if c.Epsilon[i] >= at.Epsilon {
 			c.Delta[i] = math.Min(c.Delta[i], at.Delta) // what was charged holds, too
@@ -133,19 +127,15 @@ var exactMethods = []string{"basic", "pld", "shuffle", "iterate"}
 
 // delta returns the smallest δ that any of the methods certifies. Where no method has a
 // bound it returns 1, which every mechanism guarantees.
-func (p *Profile) delta(at point) float64 {
+func (p *Profile) delta(at point, by func(eps float64) (privacy.Answer, error)) float64 {
 	p.mu.Lock()
 	d, ok := p.known[at]
 	p.mu.Unlock()
 	if ok {
 		return d
 	}
-	o := privacy.Options{Quick: true}
-	if at.exact {
-		o.Methods = exactMethods
-	}
 	d = 1
-	if a, err := privacy.DeltaWith(p.event, p.rel, at.epsilon, o); err == nil && a.Delta <= 1 {
+	if a, err := by(at.epsilon); err == nil && a.Delta <= 1 {
 		d = a.Delta
 	}
 	p.mu.Lock()
