@@ -80,7 +80,7 @@ func unusable(path string) string {
 
 // Limits bound what a plugin may take. The zero value stands for the defaults.
 type Limits struct {
-	Start   time.Duration // start and handshake; 10 s
+	Start   time.Duration // start and handshake, also on a machine with much else to do; 1 min
 	Plan    time.Duration // each of the four calls of Describe and Plan; 30 s
 	Release time.Duration // one release, its rows included; 1 h
 	Grace   time.Duration // from asking a process to end to killing it; 1 s
@@ -110,7 +110,7 @@ func (l Limits) filled() Limits {
 			*d = v
 		}
 	}
-	set(&l.Start, 10*time.Second)
+	set(&l.Start, time.Minute)
 	set(&l.Plan, 30*time.Second)
 	set(&l.Release, time.Hour)
 	set(&l.Grace, time.Second)

@@ -133,8 +133,8 @@ func connInfo(m []byte) (id uint32, path string, ok bool) {
 	return id, path, ok && path != ""
 }
 
-// announced is the time that the host may take to announce a socket.
-const announced = 5 * time.Second
+// announced is the time that the host may take to announce a socket: it has much to do where it announces many.
+const announced = time.Minute
 
 // dial connects to a socket that the host announces.
 func (b *broker) dial(id uint32) (*grpc.ClientConn, error) {
