@@ -196,7 +196,7 @@ func (q *question) improve(l *look) (float64, error) {
 	return q.finer(s, l), nil
 }
 
-// finer is what improve finds on a lattice.
+// finer notes the tilt and Chernoff's bound on a lattice, and returns the step that should make the bounds tight.
 func (q *question) finer(s *sum, l *look) float64 {
 	goal := q.o.AbsTol
 	if q.epsilon {

@@ -17,8 +17,8 @@ type Laws struct {
 const (
 	// enough is a δ that a curve need not bound closely: nobody sees it.
 	enough = 1e-15
-	// wide is how much wider than asked for a lattice is laid, and mostWide how wide it may be at another point: what a lattice adds
-	// grows with the square, and is a hundredth of the tolerance where it is as fine as asked for.
+	// A lattice is laid wide times wider than asked for, and may be mostWide times wider at another point: what it adds grows with
+	// the square, and is a hundredth of the tolerance where it is as fine as asked for.
 	wide, mostWide = 2, 5
 	// faint is a δ below which a curve has a tenth of the digits.
 	faint = 1e-8
@@ -113,7 +113,7 @@ func (k *kept) delta(s *keptSide, d direction, least float64) (float64, error) {
 	return l.upper, nil
 }
 
-// roughness is how much wider a lattice may be because nobody looks closely.
+// roughness returns the factor by which a lattice may be wider because nobody looks closely.
 func roughness(l *look) float64 {
 	if l.upper < faint {
 		return 3

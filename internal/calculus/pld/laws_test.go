@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// within is how much above the bound of a point alone that of a curve may be.
+// within returns the factor by which the bound of a curve may be above that of a point alone.
 func within(delta float64) float64 {
 	if delta < faint {
 		return 1.1

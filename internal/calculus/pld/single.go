@@ -23,7 +23,7 @@ func (q *question) once(d direction, s side, h, tail float64) (*single, error) {
 	return &single{m, s, fault}, nil
 }
 
-// shift is what rounding of losses may have moved eps by.
+// shift returns the amount by which rounding of losses may have moved eps.
 func (m *single) shift(eps float64) float64 { return math.Copysign(4e-15*math.Abs(eps), m.fault) }
 
 func (m *single) delta(eps float64) float64 {
