@@ -14,7 +14,20 @@ func main() {
 	data := flag.String("data", "examples/data", "folder of the examples' tables")
 	page := flag.String("page", "", "the page whose table is written anew; nothing for standard output")
 	clip := flag.Bool("bounds", false, "measure bounds that are found in private, in the place of quantiles")
+	mid := flag.Bool("median", false, "compare the median by both mechanisms")
 	flag.Parse()
+	if *mid {
+		all, err := columns(*data)
+		if err == nil {
+			var text string
+			if text, err = medianTable(all, *releases); err == nil {
+				fmt.Print(text)
+				return
+			}
+		}
+		fmt.Fprintln(os.Stderr, "quantiles:", err)
+		os.Exit(1)
+	}
 	if err := run(*data, *page, *releases, *clip); err != nil {
 		fmt.Fprintln(os.Stderr, "quantiles:", err)
 		os.Exit(1)
