@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 bin/lab/core -bin bin/dprelease
 lab/cold.sh || echo "NOT MEASURED: the demo with empty caches (the network is missing)"
 go test -run '^$' -bench . -benchmem ./privacy/... ./internal/noise/... ./samplers/... ./internal/data/table/... ./internal/rows/... \
-  ./internal/plugin/host/... ./internal/plugin/wire/... ./internal/plan/account/... ./internal/say/verdict/... ./internal/job/... ./plugins/... ./pipeline/... ./ledger/...
+  ./internal/plugin/host/... ./internal/plugin/wire/... ./internal/plan/account/... ./internal/say/verdict/... ./internal/job/... ./plugins/... ./internal/pipeline/... ./ledger/...
 go test -run '^$' -bench Python -benchtime 9x ./cmd/dprelease
 bin/lab/epoch
 bin/lab/tables

@@ -44,11 +44,12 @@
 // fixed code, says what was spent and whether to try again:
 //
 //	var f *pipeline.Failure
-//	if errors.As(err, &f) && f.Retry() == pipeline.RetryYes && f.Cost() == pipeline.SpentNone {
+//	if errors.As(err, &f) && f.Retry == pipeline.RetryYes && f.Spent == pipeline.SpentNone {
 //		// try again later
 //	}
 //
 // After the first row has been read, an error is one of a fixed set of codes and says
-// nothing about the data (P20). Progress goes to Options.Observer and tells nothing about
+// nothing about the data (P20). Where the context ended the call, the error is the
+// context's: errors.Is(err, context.DeadlineExceeded). Progress goes to Options.Observer and tells nothing about
 // them either (P19).
 package pipeline

@@ -65,7 +65,7 @@ func ExampleRun() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("it will cost at most %.2f\n", planned.Report().Guarantee.Epsilon)
+	fmt.Printf("it will cost at most %.2f\n", planned.Report.Guarantee.Epsilon)
 	for range 2 {
 		done, err := pipeline.Run(context.Background(), j, o)
 		if err != nil {

@@ -1,17 +1,9 @@
 package pipeline
 
 import (
-	"context"
-	"encoding/json"
-	"sync"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/run/budget"
-	"github.com/dprelease/dprelease/internal/run/engine"
-	"github.com/dprelease/dprelease/internal/run/output"
-	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -24,7 +16,7 @@ import (
 //	}
 //
 // Package serve is plugins/sdk/serve.
-const ServeArgument = run.ServeArgument
+const ServeArgument = pipeline.ServeArgument
 
 // Options are the settings of a program for a job. The zero value runs a job that names all its
 // mechanisms as plugins, and whose ledger is there.
@@ -75,86 +67,39 @@ type Options struct {
 	// the host.
 	By string
 
-	lease  time.Duration // of a run; 0: the ledger's
-	memory int64         // that the values of the table may take; 0: what the machine allows (P33)
-	clock  clock         // nil: the machine's
-	hour   *hour         // before which nothing is shown, or nil
-	disk   output.Disk   // nil: the real one
-	// at is told when a run gets to a named point, so that a test can end it there.
-	at func(point string)
+	_ struct{}
+}
+
+// inner hands the settings to the verbs.
+func (o Options) inner() pipeline.Options {
+	in := pipeline.Options{
+		Diagnostics: o.Diagnostics, Self: o.Self, Builtins: o.Builtins, Version: o.Version, EngineProgram: o.EngineProgram, SoleParent: o.SoleParent,
+		Plans: o.Plans, Apart: o.Apart, Again: o.Again, Revise: o.Revise, CatchUp: o.CatchUp, Wait: o.Wait, PublishAt: o.PublishAt,
+		CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
+	}
+	if o.Observer != nil {
+		in.Observer = observed{o.Observer}
+	}
+	return in
 }
 
 // Event is one step of a run, for progress bars and schedulers. It holds public
 // facts only: Done and Total are shares of a draw, never rows (P19).
-type Event = run.Event
+type Event struct {
+	Kind        string // plan, draw, progress, release-start, release-done, published
+	Release     string
+	Draw        string
+	Done, Total int64
+	Message     string
+}
 
 // Observer is told what happens during a run. Calls come one at a time.
 type Observer interface{ Observe(Event) }
 
-// watch hands events to the observer, one at a time.
-func (o Options) watch() func(run.Event) {
-	if o.Observer == nil {
-		return func(run.Event) {}
-	}
-	var mu sync.Mutex
-	return func(e run.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		o.Observer.Observe(e)
-	}
-}
+// observed tells an observer the events of a run.
+type observed struct{ to Observer }
 
-// engine starts the engine of a job and asks it for all that can go wrong before the debit.
-func (o Options) engine(ctx context.Context, p *plan.Priced, t *run.OpenedTable) (run.Engine, func(), error) {
-	none := func() {}
-	e := &p.Job.Engine
-	if !e.Elsewhere() {
-		return nil, none, nil
-	}
-	if o.Diagnostics {
-		return nil, none, failure.New(failure.ExitUsage, "USAGE", "--diagnostics: an engine gathers no private facts of the run")
-	}
-	path, err := o.EngineProgram, error(nil)
-	if path == "" {
-		if path, err = engine.Find(o.Self); err != nil {
-			return nil, none, err
-		}
-	}
-	order, err := run.NewOrder(p.Planned, t)
-	if err != nil {
-		return nil, none, failure.New(failure.ExitPlugin, "ENGINE_REFUSED", "the job cannot be written down for the engine; nothing was drawn and nothing debited")
-	}
-	text, err := json.Marshal(order)
-	if err != nil {
-		return nil, none, err
-	}
-	program, err := engine.Start(path, e)
-	if err != nil {
-		return nil, none, err
-	}
-	if err := program.Check(ctx, text); err != nil {
-		program.Close()
-		return nil, none, err
-	}
-	if err := run.CountFrames(ctx, p.Planned, t, program); err != nil {
-		program.Close()
-		return nil, none, err
-	}
-	return program, program.Close, nil
-}
-
-func (o Options) reach(point string) {
-	if o.at != nil {
-		o.at(point)
-	}
-}
-
-func (o Options) programs(j *Job) run.Programs {
-	alone := o.SoleParent && !j.Engine.Elsewhere() // the program of an engine is a child, and no plugin's
-	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: alone, Plans: o.Plans, Apart: o.Apart}
-}
-
-func (o Options) budget(watch func(run.Event)) budget.Options {
-	return budget.Options{Again: o.Again, Revise: o.Revise, Wait: o.Wait, CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
-		Lease: o.lease, Hold: o.hour.publishes, Disk: o.disk, Observe: watch, Reach: o.reach}
+// Observe passes an event on.
+func (o observed) Observe(e pipeline.Event) {
+	o.to.Observe(Event{Kind: e.Kind, Release: e.Release, Draw: e.Draw, Done: e.Done, Total: e.Total, Message: e.Message})
 }

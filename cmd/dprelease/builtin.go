@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 // mechanism is the hidden command that serves the built-in mechanisms to a host. It

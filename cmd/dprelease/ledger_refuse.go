@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/ledger"
-	"github.com/dprelease/dprelease/pipeline"
 )
 
 // ledgerRefuse refuses a ledger for good, and lifts that.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/run/lineage"
-	"github.com/dprelease/dprelease/pipeline"
 )
 
 // telling reports a run to other programs.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 // longWords is a line of the story's plan that is too long for every terminal.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/say/figure"
-	"github.com/dprelease/dprelease/pipeline"
 )
 
 var (

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dprelease/dprelease/internal/command"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plugin/approve"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
 	"github.com/dprelease/dprelease/internal/plugin/host"
-	"github.com/dprelease/dprelease/pipeline"
 )
 
 // approval holds the flags of plugin add.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/file"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/say/failure"
-	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 

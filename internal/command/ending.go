@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 // The exit codes that the command line itself uses; docs/exit-codes.md has all.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	plugin "github.com/dprelease/dprelease/plugins/sdk/serve"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plan/planner"
-	"github.com/dprelease/dprelease/pipeline"
 )
 
 // compared is the planner's account of one table: how exact it would be, and how samples would change that.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/ledger"
-	"github.com/dprelease/dprelease/pipeline"
 )
 
 // cell is one thing that decides which unit gets which part of a state that outlives a run, and two truthful jobs

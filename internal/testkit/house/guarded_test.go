@@ -11,7 +11,7 @@ import (
 )
 
 // runs are the packages that carry a run out, with all that they reach: what starts a goroutine there may do so after the debit.
-var runs = []string{"pipeline", "plugins/builtin"}
+var runs = []string{"internal/pipeline", "plugins/builtin"}
 
 // unguarded lists goroutines that need no guard, by file and function, with the reason.
 var unguarded = map[string]string{}

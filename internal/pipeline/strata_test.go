@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 // What becomes of a row in no stratum is what the job says of the column, and is not

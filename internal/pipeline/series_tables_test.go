@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 const tablesJob = `version: 1

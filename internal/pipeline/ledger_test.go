@@ -12,7 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 // manyJob allows several releases of the tiny table.
@@ -253,11 +253,11 @@ func TestRetryMakesNoPage(t *testing.T) {
 
 // A retry of the example is quick. Reference: 200 ms.
 func BenchmarkRetry(b *testing.B) {
-	text, err := os.ReadFile("../examples/schools/job.yaml")
+	text, err := os.ReadFile("../../examples/schools/job.yaml")
 	if err != nil {
 		b.Fatal(err)
 	}
-	data, err := filepath.Abs("../examples/data")
+	data, err := filepath.Abs("../../examples/data")
 	if err != nil {
 		b.Fatal(err)
 	}

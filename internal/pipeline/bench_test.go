@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 // BenchmarkRun measures the part of a run that is not rows: a whole run of a small job with a new

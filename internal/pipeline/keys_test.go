@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/tier"
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 const keysJob = `version: 1
@@ -28,7 +28,7 @@ output: {dir: out, formats: [csv]}
 // table of a thousand.
 func TestKeysThatAreNotText(t *testing.T) {
 	tier.Full(t, "TestUnlistedKeys")
-	data, err := filepath.Abs("../internal/data/table/testdata/writers/duckdb-snappy.parquet")
+	data, err := filepath.Abs("../data/table/testdata/writers/duckdb-snappy.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/tier"
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -122,7 +122,7 @@ output: {dir: out, formats: [csv]}
 // The example of lab/studies/energy.md prints both numbers: at most 6.8 on the sample, and at most 4.72 on the population. With
 // another number from one stratum, the largest rate counts; without the collection, the sample's number does.
 func TestEnergyExample(t *testing.T) {
-	text, err := os.ReadFile("../examples/energy/job.yaml")
+	text, err := os.ReadFile("../../examples/energy/job.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 func schema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
-	s, err := jsonschema.NewCompiler().Compile(filepath.Join("../specs", name))
+	s, err := jsonschema.NewCompiler().Compile(filepath.Join("../../specs", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 // hands is a clock that a test sets. It goes forward when somebody sleeps.

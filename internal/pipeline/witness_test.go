@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/tier"
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 // sibling is the same job under another name and with another output folder.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/tier"
-	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 // A folder that is there and empty becomes the output; what a folder cannot take the
