@@ -2,6 +2,7 @@ package expr
 
 import (
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -119,7 +120,7 @@ func TestSetChangesTheParameterAndNothingElse(t *testing.T) {
 		if problems != nil {
 			t.Fatal(problems)
 		}
-		canonical, err := Encode(before)
+		canonical, err := encode(before)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,24 +134,24 @@ func TestSetChangesTheParameterAndNothingElse(t *testing.T) {
 				x = min(30, hi)
 			}
 			changed := f.Set(before, x)
-			text, err := Encode(changed)
+			text, err := encode(changed)
 			if err != nil {
 				t.Errorf("%s: %v", f.Path, err)
 				continue
 			}
 			after := newParser("").Document(text)
-			if got := old(after, f.Path); got != number(x) {
+			if got := old(after, f.Path); got != strconv.FormatFloat(x, 'g', -1, 64) {
 				t.Errorf("%s of %s was set to %s, not to %v", f.Path, canonical, got, x)
 			}
 			was, _ := parseFloat(old(root, f.Path))
-			if back, err := Encode(f.Set(changed, was)); err != nil || string(back) != string(canonical) {
+			if back, err := encode(f.Set(changed, was)); err != nil || string(back) != string(canonical) {
 				t.Errorf("%s: set and set back gives %s %v, not %s", f.Path, back, err, canonical)
 			}
 			lo, hi := f.Range(before)
 			if !(lo > 0 && lo < hi) && !(f.Kind == "without_replacement" && lo <= hi) {
 				t.Errorf("%s: range [%v, %v]", f.Path, lo, hi)
 			}
-			again, _ := Encode(before)
+			again, _ := encode(before)
 			if string(again) != string(canonical) {
 				t.Errorf("%s: Set changed its argument: %s", f.Path, again)
 			}

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/describe"
 	"github.com/dprelease/dprelease/privacy/expr"
 )
 
@@ -59,7 +60,7 @@ var errBug = errors.New("internal error")
 func answerQuery(q *expr.Query) (a *answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			a, err = nil, fmt.Errorf("%w: the expression %s cannot be evaluated: %v", errBug, expr.Describe(q.Event), p)
+			a, err = nil, fmt.Errorf("%w: the expression %s cannot be evaluated: %v", errBug, describe.Event(q.Event), p)
 		}
 	}()
 	a = &answer{query: q, event: q.Event}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/privacy/expr"
+	"github.com/dprelease/dprelease/privacy/describe"
 )
 
 // writeText writes the answer for people: the charged guarantee, the bound of each method,
@@ -50,7 +50,7 @@ func (a *answer) sentence(b *strings.Builder) {
 	} else {
 		fmt.Fprintf(b, "charged     (ε = %s, δ = %s) under %s, by %s\n", up(float64(a.Epsilon)), up(float64(a.Delta)), a.Relation, *a.Method)
 	}
-	fmt.Fprintf(b, "event       %s\n", expr.Describe(a.event))
+	fmt.Fprintf(b, "event       %s\n", describe.Event(a.event))
 	if a.Method != nil {
 		a.meaning(b)
 	}

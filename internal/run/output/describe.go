@@ -2,6 +2,7 @@ package output
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +15,7 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/privacy/expr"
+	"github.com/dprelease/dprelease/privacy/describe"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/samplers"
@@ -406,13 +407,13 @@ func ruleText(r keys.Rule) string {
 
 // guarantee writes down one answer of the accountant.
 func guarantee(e privacy.Event, a privacy.Answer) (report.Guarantee, error) {
-	encoded, err := expr.Encode(e)
-	if err != nil {
+	encoded, err := privacy.Canonical(e)
+	if err = errors.Join(err, privacy.Validate(e)); err != nil {
 		return report.Guarantee{}, err
 	}
 	g := report.Guarantee{
 		Epsilon: a.Epsilon, Delta: a.Delta, Relation: a.Relation, Method: a.Method,
-		Methods: map[string]float64{}, Event: encoded, EventText: expr.Describe(e),
+		Methods: map[string]float64{}, Event: encoded, EventText: describe.Event(e),
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Methods)) {
 		g.Methods[name] = a.Methods[name].Epsilon

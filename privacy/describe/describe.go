@@ -1,4 +1,4 @@
-package expr
+package describe
 
 import (
 	"fmt"
@@ -11,17 +11,17 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// descriptionLength bounds the one line of Describe, in characters.
-const descriptionLength = 400
+// length bounds the line of an event, in characters.
+const length = 400
 
-// Describe writes an event as one line for people, such as
+// Event writes an event as one line for people, such as
 // "poisson(0.01, gaussian(σ=1)) ×1000". Long expressions are cut with "…".
-func Describe(e privacy.Event) string {
+func Event(e privacy.Event) string {
 	d := &describer{}
 	d.event(e, 0)
 	s := d.b.String()
-	if utf8.RuneCountInString(s) > descriptionLength {
-		s = string([]rune(s)[:descriptionLength]) + "…"
+	if utf8.RuneCountInString(s) > length {
+		s = string([]rune(s)[:length]) + "…"
 	}
 	return s
 }
@@ -29,7 +29,7 @@ func Describe(e privacy.Event) string {
 type describer struct{ b strings.Builder }
 
 func (d *describer) event(e privacy.Event, depth int) {
-	if d.b.Len() > 4*descriptionLength || depth >= MaxDepth {
+	if d.b.Len() > 4*length || depth >= privacy.MaxDepth {
 		d.b.WriteString("…")
 		return
 	}
