@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/ledger"
-	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
 func child(self, job string, env ...string) *exec.Cmd {

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/ledger"
-	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/privacy"
 )
 

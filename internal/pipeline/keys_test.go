@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 const keysJob = `version: 1

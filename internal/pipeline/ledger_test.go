@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // manyJob allows several releases of the tiny table.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // everyRow has float columns without nulls (their values can be adjusted by the goroutine that decodes them) and one of

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 type events struct{ all []pipeline.Event }

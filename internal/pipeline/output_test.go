@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // A folder that is there and empty becomes the output; what a folder cannot take the

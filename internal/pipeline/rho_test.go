@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/expr"
 	"github.com/dprelease/dprelease/report"

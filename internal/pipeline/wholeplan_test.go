@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )

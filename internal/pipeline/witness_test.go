@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // sibling is the same job under another name and with another output folder.
