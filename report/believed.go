@@ -11,14 +11,3 @@ const (
 	BelievedSlices     Belief = "slices"     // no slice repeats rows of another one in other bytes
 	BelievedPlugin     Belief = "plugin"     // what a plugin adds up moves by no more than its plan says
 )
-
-// BeliefText says in English what is believed.
-func BeliefText(b Belief) string { return wordsIn("en").t("believed." + string(b)) }
-
-// believed says in the words of a page what is believed and not checked.
-func (r *Report) believed(w words) (out []string) {
-	for _, b := range r.Believed {
-		out = append(out, sentence(w.t("believed.not_checked", w.t("believed."+string(b)))))
-	}
-	return out
-}

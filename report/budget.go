@@ -1,71 +1,103 @@
 package report
 
 import (
-	"fmt"
 	"html/template"
 	"math/big"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/say/document"
 )
 
-// budgetView is the account before and after the job.
-type budgetView struct {
-	Ledger, Filter string
-	Address        string
-	Keeps          string
-	Sequence       int64
-	Head           string
-	Limit          string
-	Rows           []budgetRow
-	Gauges         []gaugeView
-	Slices         string // what they have spent, in words
+// account shows the account of the ledger before and after the job.
+func account(w words, r *Report) document.Section {
+	s := document.Section{ID: "budget", Title: w.t("budget.heading")}
+	b := r.Budget
+	if b == nil {
+		return s
+	}
+	t := &document.Table{Name: w.t("budget.heading"), Caption: w.t("budget.caption", r.Dataset.ID), Named: true, Head: []document.Head{{Name: w.t("budget.unit")}}}
+	for _, name := range []string{"budget.before", "budget.cost", "budget.after", "budget.limit", "budget.left"} {
+		t.Head = append(t.Head, document.Head{Name: w.t(name), Number: true})
+	}
+	for _, a := range b.Amounts {
+		row := []document.Cell{{Text: a.Unit}}
+		for _, text := range []string{before(a), amount(a.Cost, true), amount(a.Spent, true), amount(a.Limit, false), left(w, a)} {
+			row = append(row, document.Cell{Text: text, Number: true})
+		}
+		row[2].Strong = true
+		t.Rows = append(t.Rows, row)
+	}
+	if n := len(t.Rows); b.Filter == "rdp" && n > 1 {
+		t.Rows, t.More = t.Rows[:1], w.t("budget.orders", n)
+	}
+	s.Parts = append(s.Parts, document.Part{Table: t})
+	add := func(label, text, class string) {
+		if text != "" {
+			s.Parts = append(s.Parts, document.Part{Label: w.t(label), Text: text, Class: class})
+		}
+	}
+	add("budget.account_limit", b.limit(w), document.Fact)
+	if l := b.Slices; l != nil {
+		add("budget.slices", w.t("budget.slices_text", l.Count, amountWords(b.telling(l.Largest)), amountWords(b.telling(l.Life))), document.Fact)
+	}
+	add("budget.filter", b.Filter, document.Fact)
+	if len(b.Keeps) > 0 {
+		add("budget.keeps", w.t("budget.keeps_text", strings.Join(b.Keeps, ", ")), document.Fact)
+	}
+	ledger := strings.TrimSpace(b.Address + " " + b.Ledger)
+	if b.Ledger == "" && b.Address != "" {
+		ledger += ", " + w.t("budget.not_there")
+	}
+	add("budget.ledger", ledger, document.Digest)
+	if b.Head != "" {
+		add("budget.record", w.t("budget.number", b.Sequence, b.Head), document.Digest)
+	}
+	if b.Note != "" {
+		s.Parts = append(s.Parts, document.Part{Label: w.t("budget.note"), Text: b.Note, Class: document.Fact, Foreign: true})
+	}
+	return s
 }
 
-// gaugeView is a budget as a bar. An account with many orders has one for its first.
+// limit is the limit of an account.
+func (b *Budget) limit(w words) string {
+	text := "ε\u00a0" + amount(b.LimitEpsilon, false) + ", δ\u00a0" + amount(b.LimitDelta, false)
+	if b.LimitRho != "" {
+		text = "ρ\u00a0" + amount(b.LimitRho, false)
+	}
+	if b.Slices != nil {
+		text = w.t("budget.each_slice", text)
+	}
+	return text
+}
+
+// telling are the amounts that a person is shown: all, or of the orders of an account in Rényi divergences the one with the
+// largest share left, which stands first.
+func (b *Budget) telling(all []Amount) []Amount {
+	if b.Filter == "rdp" {
+		return all[:min(len(all), 1)]
+	}
+	return all
+}
+
+// gaugeView is a budget as a bar.
 type gaugeView struct {
 	Picture template.HTML
 	Text    string
 }
 
-const shownGauges = 2
-
-type budgetRow struct{ Unit, Before, Cost, After, Limit, Left string }
-
-func newBudgetView(w words, b *Budget) *budgetView {
+// gauges show how much of the account is spent, the first amounts of it.
+func (b *Budget) gauges(w words) (out []gaugeView) {
+	const shown = 2
 	if b == nil {
 		return nil
 	}
-	v := &budgetView{
-		Ledger: b.Ledger, Address: b.Address, Keeps: strings.Join(b.Keeps, ", "), Filter: b.Filter, Sequence: b.Sequence, Head: b.Head,
-		Limit: "ε\u00a0" + amount(b.LimitEpsilon, false) + ", δ\u00a0" + amount(b.LimitDelta, false),
-	}
-	if b.LimitRho != "" {
-		v.Limit = "ρ\u00a0" + amount(b.LimitRho, false)
-	}
-	if b.Slices != nil {
-		v.Limit += " for each slice"
-		v.Slices = fmt.Sprintf("The largest of %d slices has spent %s: the guarantee for a unit in one slice. All of them together have spent %s: the guarantee for a unit that is in each of them.",
-			b.Slices.Count, amountWords(b.Slices.Largest), amountWords(b.Slices.Life))
-		if b.Note != "" && b.Sequence > 0 { // of a series that was run
-			v.Slices += " " + strings.ToUpper(b.Note[:1]) + b.Note[1:] + "."
+	for _, a := range b.telling(b.Amounts)[:min(len(b.telling(b.Amounts)), shown)] {
+		limit, after := amount(a.Limit, false), amount(a.Spent, true)
+		if limit != "0" && after != "0" {
+			out = append(out, gaugeView{gauge(a), w.t("budget.gauge_text", a.Unit, before(a), amount(a.Cost, true), left(w, a), limit)})
 		}
 	}
-	for _, a := range b.Amounts {
-		v.Rows = append(v.Rows, budgetRow{
-			Unit: a.Unit, Before: before(a), Cost: amount(a.Cost, true), After: amount(a.Spent, true),
-			Limit: amount(a.Limit, false), Left: left(a),
-		})
-	}
-	for i, row := range v.Rows[:min(len(v.Rows), shownGauges)] {
-		if row.Limit == "0" || row.After == "0" {
-			continue
-		}
-		rest := row.Left
-		if rest == "" {
-			rest = "0"
-		}
-		v.Gauges = append(v.Gauges, gaugeView{gauge(b.Amounts[i]), w.t("budget.gauge_text", row.Unit, row.Before, row.Cost, rest, row.Limit)})
-	}
-	return v
+	return out
 }
 
 // amountWords writes what is spent, of all units.
@@ -111,41 +143,13 @@ func before(a Amount) string {
 	return amount(rest.RatString(), true)
 }
 
-// left returns the amount that may still be spent, "" where it is all spent. Less than a millionth of the limit buys
-// no release: it is a rounding error, and the budget counts as spent.
-func left(a Amount) string {
+// left returns the amount that may still be spent. Less than a millionth of the limit buys no release: it is a rounding error,
+// and the budget counts as spent.
+func left(w words, a Amount) string {
 	rest, ok1 := new(big.Rat).SetString(a.Left)
 	limit, ok2 := new(big.Rat).SetString(a.Limit)
 	if ok1 && ok2 && rest.Mul(rest, big.NewRat(1_000_000, 1)).Cmp(limit) < 0 {
-		return ""
+		return w.t("budget.spent")
 	}
 	return amount(a.Left, false)
-}
-
-// addKept adds a sentence on the cost so far of every draw that several jobs use, and of
-// the draw that made the table.
-func (v *view) addKept(r *Report) {
-	if r.Collection != nil {
-		v.Kept = append(v.Kept, "The table is itself a sample, drawn once for all jobs on it: "+keptWords(r.Collection))
-	}
-	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
-		switch k := d.Kept; {
-		case k == nil:
-		case k.Reused:
-			v.Kept = append(v.Kept, fmt.Sprintf("The draw %s is the sample %s, which an earlier job drew and kept: %s", d.Name, k.ID, keptWords(k)))
-		default:
-			v.Kept = append(v.Kept, fmt.Sprintf("The draw %s is kept for later jobs, as sample %s: %s", d.Name, k.ID, keptWords(k)))
-		}
-	}
-	if len(v.Kept) > 0 {
-		v.Kept = append(v.Kept, "The curves below show such a draw with everything that was ever released from it, which is more than this job is charged.")
-	}
-}
-
-// keptWords returns the cost of a draw that several jobs use, in words.
-func keptWords(k *Kept) string {
-	on := func(e, d float64) string { return point(e, d, Spent) }
-	return fmt.Sprintf("%s was spent on it before, %s with this job; it costs the population %s in all, %s before, and the difference of %s is charged.",
-		on(k.SampleBefore.Epsilon, k.SampleBefore.Delta), on(k.SampleAfter.Epsilon, k.SampleAfter.Delta),
-		on(k.After.Epsilon, k.After.Delta), on(k.Before.Epsilon, k.Before.Delta), on(k.Charged.Epsilon, k.Charged.Delta))
 }

@@ -118,7 +118,7 @@ func (r *Report) jobFacts() (out facts) {
 		out.add(name+", parameters", ParamsText(e.Params))
 		out.add(name+", by", strings.Join(e.By, ", "))
 		out.add(name+", where", strings.TrimSpace(e.Where+" "+e.Having))
-		out.add(name+", weights", strings.Join(e.Weights.Text(), "; "))
+		out.add(name+", weights", strings.Join(e.Weights.text(wordsIn("en")), "; "))
 		out.add(name+", guarantee asked for", point(e.Target.Epsilon, e.Target.Delta, Allowed))
 		if s := e.Suppress; s != nil {
 			out.add(name+", suppressed below", plain(s.Below, 7))
@@ -151,7 +151,7 @@ func (r *Report) dataFacts() (out facts) {
 		out.add("slice", s.Column+" = "+s.Is)
 	}
 	out.add("snapshot", d.Snapshot)
-	out.add("collected", d.Collected)
+	out.add("collected", d.collected(wordsIn("en")))
 	out.add("public columns", strings.Join(d.PublicColumns, ", "))
 	out.add("private look", r.Look.Text())
 	return out

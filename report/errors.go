@@ -1,127 +1,194 @@
 package report
 
-import "slices"
+import (
+	"math"
+	"slices"
+	"strings"
 
-// errorView is one expected error as the page shows it: a table of its parts, and
-// what has no number.
-type errorView struct {
-	Title string
-	Rows  []errorRow
-	Notes []string
+	"github.com/dprelease/dprelease/internal/say/document"
+)
+
+// numbers shows the errors that are known before any data is read, what has no number, and on a page the meaning of columns.
+func numbers(w words, r *Report, columns bool) document.Section {
+	s := document.Section{ID: "numbers", Title: w.t("error.heading")}
+	t := &document.Table{Name: w.t("error.heading"), Caption: w.t("error.caption"), Named: true,
+		Head: []document.Head{{Name: w.t("error.part")}, {Name: w.t("error.sd"), Number: true}, {Name: w.t("error.half"), Number: true}, {Name: w.t("error.basis"), Wide: true}}}
+	var notes []document.Part
+	about := map[string][]string{} // the releases of each note: what is alike is said once
+	for _, e := range r.Releases[:min(len(r.Releases), maxReleases)] {
+		known, said := errorsOf(w, e)
+		for _, one := range known {
+			t.Rows = append(t.Rows, document.Row(e.Name+": "+strings.Join(one.of, ", ")))
+			t.Rows = append(t.Rows, one.rows...)
+		}
+		if e.Verdict != "" {
+			said = append(said, sentence(e.Verdict))
+		}
+		if text := strings.Join(said, " "); text != "" {
+			if about[text] == nil {
+				notes = append(notes, document.Part{Text: text, Foreign: true})
+			}
+			about[text] = append(about[text], e.Name)
+		}
+	}
+	for i, n := range notes {
+		notes[i].Label = list(about[n.Text])
+	}
+	if len(t.Rows) > 0 {
+		s.Parts = append(s.Parts, document.Part{Table: t})
+	}
+	s.Parts = append(s.Parts, notes...)
+	if r.anySampled() {
+		s.Parts = append(s.Parts, note(w.t("error.variances")))
+	}
+	if columns {
+		s.Parts = append(s.Parts, meanings(w, r)...)
+	}
+	return s
 }
 
-// errorRow is one part of an error: its standard deviation, half the interval that
-// holds it in 95 of 100 cases, and what that rests on.
-type errorRow struct{ What, SD, Half, Basis string }
+// meanings says once what columns of the same name and meaning hold.
+func meanings(w words, r *Report) []document.Part {
+	t := &document.Table{Name: w.t("error.columns"), Named: true, Head: document.Columns(w.t("error.column"), w.t("error.meaning"), w.t("error.in"))}
+	t.Head[1].Wide = true
+	at := map[[2]string]int{}
+	for _, e := range r.Releases[:min(len(r.Releases), maxReleases)] {
+		for _, f := range e.Fields {
+			if f.Doc == "" {
+				continue
+			}
+			k, known := at[[2]string{f.Name, f.Doc}]
+			switch {
+			case !known:
+				at[[2]string{f.Name, f.Doc}] = len(t.Rows)
+				t.Rows = append(t.Rows, document.Row(f.Name, f.Doc, e.Name))
+			case len(t.Rows[k][2].Text) < 120:
+				t.Rows[k][2].Text += ", " + e.Name
+			}
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []document.Part{{Heading: w.t("error.columns"), Table: t}}
+}
 
-// errorViews are the expected errors of a release; those that differ in their title
-// alone are one, and what has no number is said once.
-func errorViews(all []ExpectedError, fields []Field) (views []errorView, notes []string) {
-	note := func(text string) {
-		if !slices.Contains(notes, text) {
+// expectation holds the parts of an error that some values of a release have alike.
+type expectation struct {
+	of   []string
+	rows [][]document.Cell
+}
+
+// errorsOf returns the expected errors of a release, and sentences on what has no number, each once.
+func errorsOf(w words, e Release) (known []expectation, notes []string) {
+	say := func(text string) {
+		if text = sentence(text); !slices.Contains(notes, text) {
 			notes = append(notes, text)
 		}
 	}
 	numbers, whole := false, false
-	for _, e := range all {
-		v := newErrorView(e)
-		numbers = numbers || e.NoiseSD > 0 || e.Half95 > 0
-		whole = whole || e.Sampling != nil && e.Sampling.BoundSD != nil && *e.Sampling.BoundSD == 0
-		for _, n := range v.Notes {
-			note(n)
+	for _, x := range e.Expected {
+		if why := x.Useless(); why != "" {
+			say(w.t("error.useless", why))
 		}
-		if len(v.Rows) == 0 {
-			continue
+		name, measured := x.Field, x.NoiseSD > 0 || x.Half95 > 0
+		if x.Note != "" && measured {
+			name += " (" + x.Note + ")"
+		} else if x.Note != "" {
+			say(x.Note)
 		}
-		k := slices.IndexFunc(views, func(w errorView) bool { return slices.Equal(w.Rows, v.Rows) })
-		if k < 0 {
-			views = append(views, v)
-		} else if len(views[k].Title) < 200 {
-			views[k].Title += ", " + v.Title
+		if text := oneEnds(w, x.OneEnd); text != "" {
+			say(text)
 		}
-	}
-	if !numbers {
-		has := func(name string) bool {
-			return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name })
+		s := x.Sampling
+		if s != nil && s.BoundSD == nil {
+			say(w.t("error.unknown", s.Unknown))
 		}
-		switch {
-		case has("interval_low"):
-			note("The columns interval_low and interval_high hold the confidence interval for the population's value, of noise and sampling together; noise_sd says how large the noise alone is.")
-		case has("noise_sd") && has("noise_low"):
-			note("The columns noise_sd, noise_low and noise_high say how large the noise in each value is; they follow from released values alone.")
-		case has("noise_sd"):
-			note("The column noise_sd says how large the noise in each value is; it follows from released values alone.")
-		default:
-			note("How large the error of a released value is cannot be said without the data.")
-		}
-		if whole {
-			note("Sampling adds nothing: the whole table was read.")
+		numbers, whole = numbers || measured, whole || s != nil && s.BoundSD != nil && *s.BoundSD == 0
+		rows := x.rows(w)
+		same := func(k expectation) bool { return slices.EqualFunc(k.rows, rows, slices.Equal[[]document.Cell]) }
+		if k := slices.IndexFunc(known, same); k >= 0 && len(known[k].of) < 12 {
+			known[k].of = append(known[k].of, name)
+		} else if k < 0 && len(rows) > 0 {
+			known = append(known, expectation{[]string{name}, rows})
 		}
 	}
-	return views, notes
+	if numbers {
+		return known, notes
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(e.Fields, func(f Field) bool { return f.Name == name })
+	}
+	switch {
+	case has("interval_low"):
+		say(w.t("error.in_interval"))
+	case has("noise_sd") && has("noise_low"):
+		say(w.t("error.in_noise"))
+	case has("noise_sd"):
+		say(w.t("error.in_sd"))
+	default:
+		say(w.t("error.secret"))
+	}
+	if whole {
+		say(w.t("error.whole"))
+	}
+	return known, notes
 }
 
-func newErrorView(e ExpectedError) errorView {
-	v := errorView{Title: e.Field}
-	if why := e.Useless(); why != "" {
-		v.Notes = append(v.Notes, sentence("this value is of no use: "+why))
-	}
-	switch known := e.NoiseSD > 0 || e.Half95 > 0; {
-	case known && e.Note != "":
-		v.Title += " (" + e.Note + ")"
-	case e.Note != "":
-		v.Notes = append(v.Notes, sentence(e.Note))
+// rows are the parts of an error that have numbers: of the noise, of the draw, and of both.
+func (e ExpectedError) rows(w words) (out [][]document.Cell) {
+	add := func(what string, sd, half float64, basis string) {
+		shown := [2]string{"–", "–"}
+		if sd > 0 {
+			shown[0] = plain(sd, 4)
+		}
+		if half > 0 {
+			shown[1] = "±\u202f" + plain(half, 4)
+		}
+		out = append(out, []document.Cell{{Text: w.t(what)}, {Text: shown[0], Number: true}, {Text: shown[1], Number: true}, {Text: basis}})
 	}
 	if e.NoiseSD > 0 || e.Half95 > 0 {
-		basis := "the law of the noise"
+		basis := w.t("error.law")
 		if e.Beside != "" {
 			basis += "; " + e.Beside
 		}
-		v.Rows = append(v.Rows, errorRow{"noise alone", shown(e.NoiseSD), half(e.Half95), basis})
+		add("error.noise", e.NoiseSD, e.Half95, basis)
 	}
 	s := e.Sampling
 	switch {
-	case s == nil:
-		return v
-	case s.BoundSD == nil:
-		v.Notes = append(v.Notes, "Sampling: how far drawing the sample moves the value is not public: "+s.Unknown+".")
-		return v
-	case *s.BoundSD == 0 && len(v.Rows) == 0:
-		return v
+	case s == nil || s.BoundSD == nil || *s.BoundSD == 0 && len(out) == 0:
+		return out
 	case *s.BoundSD == 0:
-		v.Rows = append(v.Rows, errorRow{"sampling", "0", "±\u202f0", "the whole table was read"})
-		return v
+		add("error.sampling", 0, 0, w.t("error.whole"))
+		return out
 	}
-	v.Rows = append(v.Rows, errorRow{"sampling alone, at worst", shown(*s.BoundSD), "", "whatever the table holds within its public bounds"})
+	add("error.worst", *s.BoundSD, 0, w.t("error.any_table"))
 	if s.Assumption != "" {
-		v.Rows = append(v.Rows, errorRow{"sampling alone, assumed", shown(s.AssumedSD), "", s.Assumption})
+		add("error.assumed", s.AssumedSD, 0, s.Assumption)
 	}
-	v.add("noise and sampling, at worst", s.Worst)
-	v.add("noise and sampling, assumed", s.Assumed)
-	return v
+	for _, both := range []struct {
+		what string
+		c    *Combined
+	}{{"error.both_worst", s.Worst}, {"error.both_assumed", s.Assumed}} {
+		switch c := both.c; {
+		case c == nil:
+		case c.Half95 == 0:
+			add(both.what, c.SD, c.Half95Any, w.t("error.chebyshev"))
+		default:
+			add(both.what, c.SD, c.Half95, w.t("error.normal", "±\u202f"+plain(c.Half95Any, 4)))
+		}
+	}
+	return out
 }
 
-func (v *errorView) add(what string, c *Combined) {
-	switch {
-	case c == nil:
-	case c.Half95 == 0:
-		v.Rows = append(v.Rows, errorRow{what, shown(c.SD), half(c.Half95Any), "Chebyshev’s inequality"})
+// oneEnds says of a share of intervals that they have no two ends, "" where that is of no account.
+func oneEnds(w words, share float64) string {
+	switch n := math.Round(100 * share); {
+	case n < 1:
+		return ""
+	case n > 99:
+		return w.t("error.one_end_all")
 	default:
-		v.Rows = append(v.Rows, errorRow{what, shown(c.SD), half(c.Half95), "normal approximation; " + half(c.Half95Any) + " without it (Chebyshev’s inequality)"})
+		return w.t("error.one_end", int(n))
 	}
-}
-
-// shown is a number of the table of errors, or a dash where there is none.
-func shown(x float64) string {
-	if x == 0 {
-		return "–"
-	}
-	return plain(x, 4)
-}
-
-func half(x float64) string {
-	if x == 0 {
-		return "–"
-	}
-	return "±\u202f" + plain(x, 4)
 }

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"html/template"
 	"math"
 	"math/big"
 	"slices"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/say/document"
 	"github.com/dprelease/dprelease/internal/say/figure"
 	"github.com/dprelease/dprelease/internal/say/verdict"
 )
@@ -61,31 +63,40 @@ func firstScreen(all []verdictView, results []*result) (shown []verdictView, lef
 }
 
 // Chance says a guarantee as the chance of an attacker, without a full stop.
-func Chance(g Guarantee, d Dataset) string {
-	return g.attacker().Chance("en", g.Relation, d.One(), d.Place())
+func Chance(g Guarantee, d Dataset) string { return chance(wordsIn("en"), g, d) }
+
+func chance(w words, g Guarantee, d Dataset) string {
+	return g.attacker().Chance(w.language, g.Relation, w.one(d), d.Place())
+}
+
+// promise says what everything that was released guarantees, to whom, and where that is weak.
+func promise(w words, r *Report) []document.Part {
+	out := []document.Part{{Label: w.t("promise.meaning"), Text: chance(w, r.Guarantee, r.Dataset)}}
+	for _, c := range cautions(w, r.Guarantee, r.Dataset) {
+		out = append(out, document.Part{Label: w.t("promise.caution"), Text: c, Class: document.Warn})
+	}
+	for _, l := range r.Levels {
+		out = append(out, document.Part{Label: l.label(w), Text: l.text(w, r.Dataset)})
+	}
+	for _, b := range r.Believed {
+		out = append(out, document.Part{Label: w.t("believed.not_checked"), Text: w.t("believed." + string(b)), Class: document.Quiet})
+	}
+	if text := r.Look.text(w); text != "" {
+		out = append(out, document.Part{Label: w.t("look.label"), Text: text, Class: document.Quiet})
+	}
+	return out
 }
 
 // headline fills what stands on the first screen.
-func (v *view) headline(p *Page, r *Report) {
-	w := p.words
+func (v *view) headline(r *Report) {
 	v.Title = r.Job.Name
 	if pub := r.Publication; pub != nil {
-		if pub.Title != "" {
-			v.Title = pub.Title
-		}
+		v.Title = cmp.Or(pub.Title, v.Title)
 		v.Publisher, v.Period, v.Contact = pub.Publisher, pub.Period, pub.Contact
 	}
-	v.Lede = lede(w, r)
-	a := r.Guarantee.attacker()
-	v.Chance, v.ChanceBefore = sentence(a.Chance(w.language, r.Guarantee.Relation, w.one(r.Dataset), r.Dataset.Place())), w.t("chance.before")
-	v.Meter = meter(w, a.Guess)
-	for _, c := range cautions(w, r.Guarantee, r.Dataset) {
-		v.Cautions = append(v.Cautions, sentence(c))
-	}
-	for _, l := range r.Levels {
-		v.Levels = append(v.Levels, sentence(l.label(w)+": "+l.text(w, r.Dataset)))
-	}
-	v.Believed = r.believed(w)
+	v.Lede = lede(v.words, r)
+	v.Meter = meter(v.words, r.Guarantee.attacker().Guess)
+	v.Chance, v.Promise = v.Promise[0].Text, v.Promise[1:]
 }
 
 // lede says in one sentence what was released.
@@ -230,7 +241,7 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.better_label"), w.t("verdict.better", rate)
 	case e.From != "table":
 		v.Grade, v.Label, v.Text = "fair", w.t("verdict.sampled_label"), w.t("verdict.sampled", rate)
-	case report.Dataset.Collected != "" || e.Weights != nil:
+	case report.Dataset.Collected != nil || e.Weights != nil:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.survey_label"), w.t("verdict.survey")
 	default:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.whole_label"), w.t("verdict.whole")

@@ -1,10 +1,6 @@
 package report
 
-import (
-	"fmt"
-
-	"github.com/dprelease/dprelease/privacy"
-)
+import "github.com/dprelease/dprelease/privacy"
 
 // Keys describes the private selection of the values of a group column that nobody lists.
 type Keys struct {
@@ -18,8 +14,12 @@ type Keys struct {
 	Target    *privacy.Point `json:"target,omitempty"`
 	Sample    *privacy.Point `json:"sample_budget,omitempty"`
 	Guarantee *Guarantee     `json:"guarantee,omitempty"` // of the selection alone
-	Rule      string         `json:"rule,omitempty"`
-	Sizes     []KeySize      `json:"sizes,omitempty"`
+	// Noise is the law of the noise in the numbers that are compared with a threshold, SD its standard deviation, and Above the
+	// threshold; "" where a coin is tossed for each value.
+	Noise string    `json:"noise,omitempty"`
+	SD    float64   `json:"noise_sd,omitempty"`
+	Above int64     `json:"above,omitempty"`
+	Sizes []KeySize `json:"sizes,omitempty"`
 }
 
 // KeySize is the number of units that a value needs to appear with a probability.
@@ -38,33 +38,43 @@ type Suppress struct {
 	Column string  `json:"column"`
 }
 
-// Text says in words which values appear.
-func (k *Keys) Text(d Dataset) []string {
+// text says in words which values appear.
+func (k *Keys) text(w words, d Dataset) []string {
 	if k == nil {
 		return nil
 	}
 	if k.From != "" {
-		return []string{fmt.Sprintf("the values of %s are those that release %s selected", k.Column, k.From)}
+		return []string{w.t("keys.from", k.Column, k.From)}
 	}
-	out := []string{fmt.Sprintf("the values of %s are selected by %s, at most %s of them", k.Column, k.Rule, grouped(k.AtMost))}
+	out := []string{w.t("keys.selected", k.Column, k.rule(w), grouped(k.AtMost))}
 	switch {
 	case k.Top > 0:
-		out[0] = fmt.Sprintf("the values of %s are selected by %s: the %s largest of these numbers, which also rank the rows", k.Column, k.Rule, grouped(k.Top))
+		out[0] = w.t("keys.top", k.Column, k.rule(w), grouped(k.Top))
 	case k.ByChance:
-		out = append(out, fmt.Sprintf("if the coins keep more than %s, chance decides which stay, large or small; keys.top keeps the largest", grouped(k.AtMost)))
+		out = append(out, w.t("keys.chance", grouped(k.AtMost)))
 	}
 	for _, s := range k.Sizes {
-		text := fmt.Sprintf("a value that %s %s have appears with a probability of %g %%", grouped(s.Units), d.Many(), 100*s.Chance)
-		switch {
-		case s.Whole > 0 && s.Units > s.Whole:
-			text += fmt.Sprintf("; on the full table one of %s would: the sample makes small groups harder to see", grouped(s.Whole))
-		case s.Whole > 0:
-			text += fmt.Sprintf("; on the full table one of %s would", grouped(s.Whole))
+		text := w.t("keys.size", grouped(s.Units), w.many(d), plain(100*s.Chance, 4)+" %")
+		if s.Whole > 0 {
+			text += "; " + w.t("keys.whole", grouped(s.Whole))
+		}
+		if s.Whole > 0 && s.Units > s.Whole {
+			text += ": " + w.t("keys.harder")
 		}
 		out = append(out, text)
 	}
 	if len(k.Sizes) > 0 && k.Sizes[0].Whole > 0 {
-		out = append(out, "a value that appears against the odds has more rows in the sample than its share: its figures are too high, and its intervals hold less often than they say")
+		out = append(out, w.t("keys.odds"))
 	}
 	return out
+}
+
+// rule is the rule of the selection in words.
+func (k *Keys) rule(w words) string {
+	switch k.Noise {
+	case "":
+		return w.t("keys.coins")
+	default:
+		return w.t("keys.noisy", k.Noise, plain(k.SD, 4), k.Above)
+	}
 }

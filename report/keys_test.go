@@ -1,19 +1,17 @@
-package report_test
+package report
 
 import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/dprelease/dprelease/report"
 )
 
 // A value that is selected from a sample may be there by luck, and its figures then too high; from the whole table the
 // noise of the figures knows nothing of the selection.
 func TestSelectionFromASampleSaysWhatLuckDoes(t *testing.T) {
 	lucky := func(whole int64) bool {
-		k := &report.Keys{Column: "town", Rule: "a coin", AtMost: 9, Sizes: []report.KeySize{{Chance: 0.5, Units: 46, Whole: whole}}}
-		return slices.ContainsFunc(k.Text(report.Dataset{}), func(s string) bool { return strings.Contains(s, "its figures are too high") })
+		k := &Keys{Column: "town", AtMost: 9, Sizes: []KeySize{{Chance: 0.5, Units: 46, Whole: whole}}}
+		return slices.ContainsFunc(k.text(wordsIn("en"), Dataset{}), func(s string) bool { return strings.Contains(s, "its figures are too high") })
 	}
 	if !lucky(14) || lucky(0) {
 		t.Errorf("from a sample %v, from the table %v", lucky(14), lucky(0))

@@ -25,9 +25,7 @@ const (
 	LevelGroup  = "group"
 )
 
-// Label returns whom a level is about.
-func (l Level) Label() string { return l.label(wordsIn("en")) }
-
+// label returns whom a level is about.
 func (l Level) label(w words) string {
 	if l.Of == LevelGroup {
 		return w.t("level.group_label", l.Name)
@@ -35,11 +33,7 @@ func (l Level) label(w words) string {
 	return w.t("level.member_label", l.Name)
 }
 
-// Text writes what a level costs, and what changes between the tables that the promise is about.
-func (l Level) Text(d Dataset) string {
-	return strings.ReplaceAll(l.text(wordsIn("en"), d), "\u00a0", " ") // a terminal breaks no lines
-}
-
+// text writes what a level costs, and what changes between the tables that the promise is about.
 func (l Level) text(w words, d Dataset) string {
 	cost := point(l.Epsilon, l.Delta, Spent)
 	if l.Delta >= 1 {

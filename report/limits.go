@@ -262,6 +262,14 @@ type LimitOf struct {
 	Releases []string
 }
 
+// words are the sentence and the names of the releases.
+func (l LimitOf) words() string {
+	if len(l.Releases) > 0 {
+		return l.Text + " (" + list(l.Releases) + ")"
+	}
+	return l.Text
+}
+
 // AllLimits gathers what limits the releases of a report; what is alike is said once.
 func (r *Report) AllLimits() []LimitOf { return r.allLimits(wordsIn("en")) }
 

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -32,28 +31,110 @@ func (d Dataset) Many() string {
 	return d.UnitName + "s"
 }
 
-// UnitNote explains what a unit's name stands for, "" where the job gives none.
-func (d Dataset) UnitNote() string {
+// UnitNote explains in English what a unit's name stands for, "" where the job gives none.
+func (d Dataset) UnitNote() string { return d.unitNote(wordsIn("en")) }
+
+func (d Dataset) unitNote(w words) string {
+	a := d.UnitName
+	if !w.foreign() {
+		a = A(d.UnitName)
+	}
 	switch {
 	case d.checked() && len(d.Tables) > 0:
 		var names []string
 		members := ""
 		for _, t := range d.Tables {
 			if names = append(names, t.Name); t.MemberOf != "" {
-				members += fmt.Sprintf("; a row of %s is of the %s that its %s has in %s", t.Name, d.UnitName, t.UnitColumn, t.MemberOf)
+				members += w.t("unit.members", t.Name, d.UnitName, t.UnitColumn, t.MemberOf)
 			}
 		}
-		return fmt.Sprintf("all rows with the same %s in the tables %s are one %s and are protected together%s; %s with two spellings of it counts as two",
-			d.UnitColumn, strings.Join(names, ", "), d.UnitName, members, A(d.UnitName))
+		return w.t("unit.tables", d.UnitColumn, strings.Join(names, ", "), d.UnitName, members) + w.t("unit.spelling", a)
 	case d.checked() && d.UnitRows != "":
-		return fmt.Sprintf("all rows with the same value of %s are one %s and are protected together; %s with two spellings of it counts as two%s",
-			d.UnitColumn, d.UnitName, A(d.UnitName), d.withoutUnit())
+		missing := ""
+		if d.UnitMissing != "" {
+			missing = w.or("without."+d.UnitMissing, "")
+		}
+		return w.t("unit.several", d.UnitColumn, d.UnitName) + w.t("unit.spelling", a) + missing
 	case d.checked():
-		return fmt.Sprintf("no two %ss have the same value of %s, which the run checks, so one %s is one %s; %s with two spellings of it counts as two", d.Unit, d.UnitColumn, d.Unit, d.UnitName, A(d.UnitName))
+		return w.t("unit.one", w.rowOf(d.Unit), d.UnitColumn, d.UnitName) + w.t("unit.spelling", a)
 	case d.UnitName != "":
-		return fmt.Sprintf("the job calls %s %s, and nothing checked that; what is protected is one %s, and somebody with several %ss is protected less", A(d.Unit), A(d.UnitName), d.Unit, d.Unit)
+		return w.t("unit.unchecked", w.rowOf(d.Unit), a)
 	}
 	return ""
+}
+
+// rowOf is the word for a row.
+func (w words) rowOf(unit string) string {
+	if unit == "row" {
+		return w.t("unit.row")
+	}
+	return unit
+}
+
+// Collected says how somebody drew the table from its population.
+type Collected struct {
+	Method string `json:"method"`
+	// In is in how many of Waves waves each unit of a panel is, or 0 where it follows one of Patterns patterns.
+	In       int64 `json:"in,omitempty"`
+	Waves    int64 `json:"waves,omitempty"`
+	Patterns int   `json:"patterns,omitempty"`
+	// By are the columns whose values are the units that were drawn, none where these are rows.
+	By         []string `json:"by,omitempty"`
+	Taken      int64    `json:"taken,omitempty"` // units, where their number is public, of
+	Population int64    `json:"population,omitempty"`
+	// Least and Most are the smallest and the largest share of the population that was taken, and Rate the share of all.
+	Least      float64 `json:"rate_least,omitempty"`
+	Most       float64 `json:"rate_most,omitempty"`
+	Rate       float64 `json:"rate,omitempty"`
+	Allocation string  `json:"allocation,omitempty"` // how the sizes were chosen
+	// Known says that the number of rows tells about the units that were drawn, so that the draw buys no privacy.
+	Known bool `json:"known,omitempty"`
+}
+
+// CollectedText describes in English how the table was drawn from its population, "" where it is all of it.
+func (d Dataset) CollectedText() string { return d.collected(wordsIn("en")) }
+
+// collected describes how the table was drawn from its population, "" where it is all of it.
+func (d Dataset) collected(w words) string {
+	c := d.Collected
+	switch {
+	case c == nil:
+		return ""
+	case c.Waves > 0:
+		wave := int64(0)
+		if d.Panel != nil {
+			wave = d.Panel.Wave
+		}
+		in := w.t("collected.in", c.In, c.Waves)
+		if c.In == 0 {
+			in = w.t("collected.patterns", c.Patterns, c.Waves)
+		}
+		return w.t("collected.wave", wave, in)
+	}
+	text := w.or("drawn."+c.Method, c.Method)
+	if len(c.By) > 0 {
+		text += " " + w.t("result.by", strings.Join(c.By, w.t("meaning.and")))
+	}
+	switch {
+	case c.Population > 0 && c.Taken > 0:
+		text += ", " + w.t("collected.taken", grouped(c.Taken), grouped(c.Population))
+	case c.Population > 0:
+		text += ", " + w.t("collected.of", grouped(c.Population))
+	}
+	switch {
+	case c.Least == 0:
+	case c.Least == c.Most:
+		text += ", " + w.t("collected.rate", plain(100*c.Least, 4))
+	default:
+		text += ", " + w.t("collected.rates", plain(100*c.Least, 4), plain(100*c.Most, 4))
+	}
+	if c.Allocation != "" {
+		text += ", " + w.t("collected.allocation", c.Allocation)
+	}
+	if c.Known {
+		text += "; " + w.t("collected.known")
+	}
+	return text
 }
 
 // A puts the article before an English noun: a person, an airport.
@@ -64,24 +145,13 @@ func A(noun string) string {
 	return "a " + noun
 }
 
-// withoutUnit describes what became of rows without a unit.
-func (d Dataset) withoutUnit() string {
-	switch d.UnitMissing {
-	case "drop":
-		return "; rows without a value were left out"
-	case "own":
-		return "; each row without a value counts as one of its own, so that whoever has several such rows is protected less"
-	}
-	return ""
-}
-
 // Place returns what a unit is in or not, under add-remove: neighbours are two tables, or two of what
 // the table was drawn from.
 func (d Dataset) Place() verdict.Place {
 	switch {
 	case d.Panel != nil && d.Panel.Collected:
 		return verdict.InPanel
-	case d.Collected != "":
+	case d.Collected != nil:
 		return verdict.InPopulation
 	}
 	return verdict.InTable

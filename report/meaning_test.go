@@ -22,9 +22,9 @@ func TestMeaning(t *testing.T) {
 	}{
 		{report.Guarantee{Epsilon: 0.5, Relation: privacy.AddRemove}, school,
 			"whether or not any one school is in the table changes the chance of any result by at most a factor 1.649"},
-		{report.Guarantee{Epsilon: 0.5, Relation: privacy.AddRemove}, report.Dataset{Unit: "row", Collected: "poisson"},
+		{report.Guarantee{Epsilon: 0.5, Relation: privacy.AddRemove}, report.Dataset{Unit: "row", Collected: &report.Collected{Method: "poisson"}},
 			"whether or not any one row is in the population changes the chance of any result by at most a factor 1.649"},
-		{report.Guarantee{Epsilon: 0.5, Relation: privacy.AddRemove}, report.Dataset{Unit: "row", Collected: "wave 1", Panel: &report.Panel{Wave: 1, Waves: 4, Collected: true}},
+		{report.Guarantee{Epsilon: 0.5, Relation: privacy.AddRemove}, report.Dataset{Unit: "row", Collected: &report.Collected{Method: "rotation"}, Panel: &report.Panel{Wave: 1, Waves: 4, Collected: true}},
 			"whether or not any one row is in the panel changes the chance of any result by at most a factor 1.649"},
 		{report.Guarantee{Epsilon: 0.5, Relation: privacy.AddRemove}, report.Dataset{Unit: "row"},
 			"whether or not any one row is in the table changes the chance of any result by at most a factor 1.649"},

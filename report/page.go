@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dprelease/dprelease/internal/say/document"
 	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -21,23 +22,16 @@ type Page struct {
 	words   words
 	whole   figures
 	draws   map[string]figures
-	onePass []positionView
-	local   []localView
-	rules   []ruleView
+	onePass []document.Figure
+	local   [][]document.Cell
+	rules   []document.Part
 }
 
-// figures are the pictures and data tables of one guarantee.
+// figures are the pictures of one guarantee, each with its numbers.
 type figures struct {
-	Profile, Attack, Efficiency template.HTML
-	Points                      []profilePoint
-	Powers                      []powerPoint
+	Profile, Attack, Efficiency document.Figure
 	Sampled                     bool
-	Title                       string
 }
-
-type profilePoint struct{ Epsilon, After, Before string }
-
-type powerPoint struct{ Alarm, After, Before string }
 
 // The limits of a page. A job of thousands of releases still gives a page that can be
 // opened and printed. The page says what it leaves out; report.json has all of it.
@@ -82,8 +76,8 @@ func NewPage(r *Report) (*Page, error) {
 	for _, d := range r.Draws {
 		if a := d.Amplification; a != nil && a.Bound > 0 {
 			f := p.draws[d.Name]
-			f.Efficiency = efficiencyFigure(w, d, fmt.Sprintf("eff%d", len(p.draws)))
-			if len(p.draws) < maxDrawFigures || f.Profile != "" {
+			f.Efficiency = document.Figure{Picture: efficiencyFigure(w, d, fmt.Sprintf("eff%d", len(p.draws))), Caption: w.t("efficiency.caption", d.Name, Allowed(d.Target.Epsilon))}
+			if len(p.draws) < maxDrawFigures || f.Profile.Picture != "" {
 				p.draws[d.Name] = f
 			}
 		}
@@ -130,7 +124,6 @@ func newFigures(w words, id string, g Guarantee, inner privacy.Relation, sample 
 	if sampled {
 		before, sampled = verdict.ProfileOf(plainEvent, inner).Trace(privacy.Point{Epsilon: max(sample, g.Epsilon), Delta: 1}, right)
 	}
-	f := figures{Sampled: sampled, Title: what}
 	most := func(alarm float64) float64 { // the curve, and the verdict where it speaks of the same
 		if a := g.Attacker; a != nil && alarm == 0.05 {
 			return a.Detection
@@ -138,28 +131,115 @@ func newFigures(w words, id string, g Guarantee, inner privacy.Relation, sample 
 		return after.Detection(alarm)
 	}
 	shape := profileFigure{after: after, before: before, sampled: sampled, charged: at}
-	desc := w.t("profile.desc", Spent(g.Delta), Spent(g.Epsilon))
+	desc, delta := w.t("profile.desc", Spent(g.Delta), Spent(g.Epsilon)), "δ"
 	if sampled {
-		desc += " " + w.t("profile.desc_sample")
+		desc, delta = desc+" "+w.t("profile.desc_sample"), "δ, "+w.t("figure.population")
 	}
-	f.Profile = shape.render(w, id+"-profile", w.t("profile.title", what), desc)
-	f.Attack = attackFigure(w, after, before, sampled, id+"-attack", w.t("attacker.title", what), w.t("attacker.desc", verdict.Percent(most(0.05))))
+	f := figures{Sampled: sampled}
+	f.Profile = document.Figure{Picture: shape.render(w, id+"-profile", w.t("profile.title", what), desc), Caption: what, Table: curveTable("ε", delta)}
+	f.Attack = document.Figure{Picture: attackFigure(w, after, before, sampled, id+"-attack", w.t("attacker.title", what), w.t("attacker.desc", verdict.Percent(most(0.05)))),
+		Table: curveTable(w.t("figure.alarm"), w.t("attacker.any"))}
+	f.Attack.Table.Caption = w.t("attacker.caption")
+	if sampled {
+		f.Profile.Table.Head = append(f.Profile.Table.Head, document.Head{Name: "δ, " + w.t("figure.before"), Number: true})
+		f.Attack.Table.Head = append(f.Attack.Table.Head, document.Head{Name: w.t("figure.unamplified"), Number: true})
+	}
+	row := func(t *document.Table, of, value string, unamplified func() string) {
+		cells := []document.Cell{{Text: of, Number: true}, {Text: value, Number: true}}
+		if sampled {
+			cells = append(cells, document.Cell{Text: unamplified(), Number: true})
+		}
+		t.Rows = append(t.Rows, cells)
+	}
 	for _, share := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		eps := share * g.Epsilon
-		p := profilePoint{Epsilon: Spent(eps), After: Spent(after.Near(eps))}
-		if sampled {
-			p.Before = Spent(before.Near(eps))
-		}
-		f.Points = append(f.Points, p)
+		row(f.Profile.Table, Spent(eps), Spent(after.Near(eps)), func() string { return Spent(before.Near(eps)) })
 	}
 	for _, alarm := range []float64{0.001, 0.01, 0.05, 0.1, 0.5} {
-		p := powerPoint{Alarm: percent(alarm), After: verdict.Percent(most(alarm))}
-		if sampled {
-			p.Before = verdict.Percent(before.Detection(alarm))
-		}
-		f.Powers = append(f.Powers, p)
+		row(f.Attack.Table, percent(alarm), verdict.Percent(most(alarm)), func() string { return verdict.Percent(before.Detection(alarm)) })
 	}
 	return f, nil
+}
+
+// curveTable is a table of two numbers a row.
+func curveTable(of, value string) *document.Table {
+	return &document.Table{Named: true, Head: []document.Head{{Name: of, Number: true}, {Name: value, Number: true}}}
+}
+
+// pictures are the sections of the page that show curves.
+func (p *Page) pictures(r *Report) []document.Section {
+	w := p.words
+	profile := document.Section{ID: "profile", Title: w.t("profile.heading"), Parts: []document.Part{{Text: w.t("profile.text")}}}
+	curves := document.Part{Figures: appendFigure(nil, p.whole.Profile)}
+	efficiency := document.Section{ID: "efficiency", Title: w.t("efficiency.heading"), Parts: []document.Part{{Text: w.t("efficiency.text")}}}
+	t := &document.Table{Name: w.t("efficiency.heading"), Named: true, Head: document.Columns(w.t("draws.draw"))}
+	for _, name := range []string{"q", "ε", "εₙ", w.t("figure.efficiency"), "c = ε/q", "log(1+c)/c"} {
+		t.Head = append(t.Head, document.Head{Name: name, Number: true})
+	}
+	var drawn []document.Figure
+	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
+		if !d.sampled() {
+			continue
+		}
+		curves.Figures = appendFigure(curves.Figures, p.draws[d.Name].Profile)
+		drawn = appendFigure(drawn, p.draws[d.Name].Efficiency)
+		t.Rows = append(t.Rows, d.efficiencies())
+	}
+	profile.Parts = append(profile.Parts, curves)
+	efficiency.Parts = append(efficiency.Parts, document.Part{Table: t}, document.Part{Figures: drawn})
+	text := w.t("attacker.values", w.one(r.Dataset))
+	if r.Dataset.Relation == privacy.AddRemove {
+		text = w.t("attacker.presence", w.one(r.Dataset))
+	}
+	if p.whole.Attack.Picture != "" {
+		text += " " + w.t("attacker.example", verdict.Percent(r.Guarantee.attacker().Detection))
+	}
+	attacker := document.Section{ID: "attacker", Title: w.t("attacker.heading"), Parts: []document.Part{{Text: text}, {Figures: appendFigure(nil, p.whole.Attack)}}}
+	if p.whole.Sampled {
+		attacker.Parts = append(attacker.Parts, note(w.t("attacker.secret")))
+	}
+	out := []document.Section{{ID: "rules", Title: w.t("rule.heading"), Parts: p.rules}, profile, attacker}
+	if len(t.Rows) > 0 {
+		out = append(out, efficiency)
+	}
+	if len(p.onePass) > 0 {
+		out = append(out, document.Section{ID: "positions", Title: w.t("position.heading"), Parts: []document.Part{{Text: w.t("position.text")}, {Figures: p.onePass}}})
+	}
+	if len(p.local) > 0 {
+		t := &document.Table{Name: w.t("local.heading"), Named: true, Rows: p.local, Head: document.Columns(w.t("draws.draw"))}
+		for _, name := range []string{"local.categories", "local.epsilon", "local.truth", "local.users"} {
+			t.Head = append(t.Head, document.Head{Name: w.t(name), Number: true})
+		}
+		t.Head = append(t.Head, document.Head{Name: w.t("local.after")})
+		out = append(out, document.Section{ID: "local", Title: w.t("local.heading"), Parts: []document.Part{{Text: w.t("local.text")}, {Table: t}}})
+	}
+	return out
+}
+
+func appendFigure(all []document.Figure, f document.Figure) []document.Figure {
+	if f.Picture == "" {
+		return all
+	}
+	return append(all, f)
+}
+
+// efficiencies is the efficiency of a draw and what it rests on.
+func (d Draw) efficiencies() []document.Cell {
+	out := []document.Cell{{Text: d.Name}}
+	texts := []string{"–", Allowed(d.Target.Epsilon), Allowed(d.Sample.Epsilon), "–", "–", "–"}
+	if d.Efficiency > 0 {
+		texts[3] = trim(d.Efficiency)
+	}
+	if a := d.Amplification; a != nil {
+		texts[0] = percent(a.Rate)
+		if a.Bound > 0 {
+			texts[4], texts[5] = trim(d.Target.Epsilon/a.Rate), trim(a.Bound)
+		}
+	}
+	for _, text := range texts {
+		out = append(out, document.Cell{Text: text, Number: true})
+	}
+	return out
 }
 
 //go:embed page.html.tmpl
@@ -170,14 +250,8 @@ var pageStyle string
 
 // pageTemplate is parsed when the first page is made: most processes make none.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "args": func(v *view, f figures) pair { return pair{v, f} }}).Parse(pageText))
+	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "sentence": sentence, "stop": stop}).Parse(pageText))
 })
-
-// pair holds the data of a figure's template: the page for its words, and the figures.
-type pair struct {
-	Page    *view
-	Figures figures
-}
 
 // policy lets the page's own style sheet in and nothing else: no script, no
 // picture, no font, no form, no address.

@@ -43,16 +43,17 @@ type Look struct {
 	Changed []string `json:"changed,omitempty"`
 }
 
-// Text says it in a sentence without its full stop.
-func (l *Look) Text() string {
-	if l == nil {
+// Text says it in an English sentence without its full stop.
+func (l *Look) Text() string { return l.text(wordsIn("en")) }
+
+func (l *Look) text(w words) string {
+	switch {
+	case l == nil:
 		return ""
+	case len(l.Changed) == 0:
+		return w.t("look.same")
 	}
-	text := "before this release the table was checked for faults in private, without noise"
-	if len(l.Changed) == 0 {
-		return text + "; the bounds and domains of its columns were not changed after that"
-	}
-	return text + "; after that the bounds or the domain of " + strings.Join(l.Changed, ", ") + " were changed, and the guarantee does not cover what they tell about the table"
+	return w.t("look.changed", strings.Join(l.Changed, ", "))
 }
 
 // Tool is the program that made the releases.
@@ -89,13 +90,11 @@ type Dataset struct {
 	// Periods are those of a series, nil for a job without one.
 	Periods *Periods `json:"periods,omitempty"`
 	// Snapshot is the id of the snapshot that was read of an Iceberg table: a text, because it has more digits than a number of JSON.
-	Snapshot   string `json:"snapshot,omitempty"`
-	Population int64  `json:"population,omitempty"`
-	Collected  string `json:"collected,omitempty"`
+	Snapshot   string     `json:"snapshot,omitempty"`
+	Population int64      `json:"population,omitempty"`
+	Collected  *Collected `json:"collected,omitempty"` // nil where it is no sample
 	// Panel is the panel of which the table is, or gives, a wave; nil where there is no panel.
 	Panel *Panel `json:"panel,omitempty"`
-	// CollectedRate is the share of the population that was collected.
-	CollectedRate float64 `json:"collected_rate,omitempty"`
 	// PublicColumns are the columns that a neighbour keeps: key columns of frames, and
 	// immutable ones that releases count on.
 	PublicColumns []string `json:"public_columns,omitempty"`
@@ -245,7 +244,6 @@ type Draw struct {
 	// that: they are public, and a neighbour keeps them.
 	PublicColumns []string       `json:"public_columns,omitempty"`
 	Amplification *Amplification `json:"amplification,omitempty"`
-	Verdict       string         `json:"verdict,omitempty"`
 	Guarantee     Guarantee      `json:"guarantee"`
 	Releases      []string       `json:"releases"`
 	// Kept is set for a draw that more than one job uses.
@@ -289,7 +287,7 @@ type Release struct {
 	Rho       *Rho            `json:"rho,omitempty"`   // where the guarantee was asked for in ρ
 	Share     *Share          `json:"share,omitempty"` // where it is a part of the job's budget
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
-	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise, or what the release says of itself
+	Verdict   string          `json:"verdict,omitempty"` // what the release says of itself
 	// NoiseRatio is the noise over that which the full table would have needed, 0 where the
 	// release reads the full table or its noise is not known.
 	NoiseRatio float64    `json:"noise_ratio,omitempty"`

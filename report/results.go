@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/say/document"
 )
 
 // resultView is one release as the page shows it: a picture, and its table behind a click.
@@ -16,20 +18,15 @@ type resultView struct {
 	Charged, Asked    string
 	SelfNoising       bool
 	Pictures          []template.HTML
-	Under             []string  // what stands below the pictures
-	Foreign           []string  // the same, in the words of the report
-	Limits            []string  // what is not in the values
-	Latest            *gridView // of a release over time, its latest period; nil for others
-	Values            *gridView
+	Under             []string        // what stands below the pictures
+	Limits            []string        // what is not in the values
+	Latest            *document.Table // of a release over time, its latest period; nil for others
+	Values            *document.Table
 	Open              bool // there is no picture: the table is shown
 	File              string
 
-	ID      int
-	Errors  []errorView
-	Notes   []string
-	Judged  string // what the release is worth
-	Verdict string
-	Meaning string
+	ID     int
+	Judged string // what the release is worth
 }
 
 // addResults draws every release, and puts the verdicts in order.
@@ -53,31 +50,33 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 		if one.over != nil {
 			view.Latest = one.recent()
 		}
-		view.Values = values[e.Name].grid(e.Fields, min(maxRows, rows, max(6, maxAllRows/len(r.Releases))))
+		view.Values = values[e.Name].grid(min(maxRows, rows, max(6, maxAllRows/len(r.Releases))))
 		if view.Values != nil {
+			view.Values.More = v.moreRows(values[e.Name].rows() - len(view.Values.Rows))
 			rows -= len(view.Values.Rows)
 		}
-		v.AnyErrors = v.AnyErrors || len(view.Errors) > 0
 		v.AnyNoise = v.AnyNoise || len(one.shares) > 0
 		v.NoiseAlone = v.NoiseAlone || len(one.shares) > 0 && e.limited()
 		verdict := one.verdict(r, i)
 		verdict.Drawn = true
-		view.Verdict = verdict.Detail
 		if verdict.Grade != "good" {
 			view.Judged = verdict.Text
 		}
 		verdicts = append(verdicts, verdict)
 		v.Results = append(v.Results, view)
-		v.addColumns(e)
 	}
 	v.First, v.MoreVerdicts = firstScreen(verdicts, results)
 	for _, l := range r.allLimits(v.words) {
-		text := l.Text
-		if len(l.Releases) > 0 {
-			text += " (" + list(l.Releases) + ")"
-		}
-		v.Limits = append(v.Limits, text+".")
+		v.Limits = append(v.Limits, l.words()+".")
 	}
+}
+
+// moreRows says that a table leaves rows out, "" where it has all.
+func (v *view) moreRows(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return v.T("result.more_rows", n)
 }
 
 // view returns what the page prints of a release.
@@ -86,9 +85,6 @@ func (r *result) view(report *Report, id int) resultView {
 	v := resultView{
 		ID: id, Name: e.Name, What: e.Mechanism.Name, Charged: charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
 		Pictures: r.pictures, Under: r.under, Open: len(r.pictures) == 0, File: fileFor(e),
-	}
-	if id < maxWords {
-		v.Meaning = sentence(meaning(w, e.Guarantee, report.seenFrom(e.From)))
 	}
 	if p := ParamsText(e.Params); p != "" && !e.countsUnits() { // else nobody wrote them
 		v.What += " (" + p + ")"
@@ -108,16 +104,12 @@ func (r *result) view(report *Report, id int) resultView {
 		v.What, v.Where = v.What+" "+w.t("result.having"), e.Having
 	}
 	v.Asked = sentence(e.asked(w))
-	for _, text := range e.Keys.Text(report.Dataset) {
-		v.Foreign = append(v.Foreign, sentence(text))
-	}
-	for _, text := range e.Weights.Text() {
-		v.Foreign = append(v.Foreign, sentence(text))
+	for _, text := range append(e.Keys.text(w, report.Dataset), e.Weights.text(w)...) {
+		v.Under = append(v.Under, sentence(text))
 	}
 	for _, text := range limitText(w, e, report.Dataset, false) {
 		v.Limits = append(v.Limits, text+".")
 	}
-	v.Errors, v.Notes = errorViews(e.Expected, e.Fields)
 	return v
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dprelease/dprelease/internal/say/document"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
@@ -74,33 +75,29 @@ func NewAmplification(s privacy.Sampling, rel privacy.Relation, target privacy.P
 	return &a
 }
 
-// ruleView is one amplification of a draw as the page cites it.
-type ruleView struct{ Title, Rule, Source string }
-
 // rules are the amplifications in a draw's event: of the sample itself, of the
 // batches that a mechanism draws from it, and of shuffling.
-func rules(d Draw, event privacy.Event) []ruleView {
-	var out []ruleView
-	add := func(v ruleView) {
-		if len(out) < maxSpecial && !slices.Contains(out, v) {
-			out = append(out, v)
+func rules(w words, d Draw, event privacy.Event) (out []document.Part) {
+	add := func(title, rule, source string) {
+		one := document.Part{Heading: title, Text: rule, Class: document.Rule, Foreign: true}
+		if len(out) < 2*maxSpecial && !slices.ContainsFunc(out, func(p document.Part) bool { return p.Heading == title && p.Text == rule }) {
+			out = append(out, one, document.Part{Text: source, Class: document.Quiet, Foreign: true})
 		}
 	}
-	outer := d.Design != "full"
+	outer := d.sampled()
 	walk(event, func(e privacy.Event, _ *privacy.Shuffled) {
 		switch e := e.(type) {
 		case privacy.Sampling:
-			a := NewAmplification(e, d.Guarantee.Relation, d.Target)
-			title := "The rule for the sample " + d.Name
+			title := "rule.sample"
 			if !outer {
-				title = "The rule for the batches that a mechanism draws from " + d.Name
+				title = "rule.batches"
 			}
 			outer = false
-			if a != nil {
-				add(ruleView{title + " (rate " + percent(a.Rate) + ")", a.Rule, a.Source})
+			if a := NewAmplification(e, d.Guarantee.Relation, d.Target); a != nil {
+				add(w.t(title, d.Name, percent(a.Rate)), a.Rule, a.Source)
 			}
 		case privacy.Shuffled:
-			add(ruleView{"The rule for shuffling " + grouped(e.N) + " reports", shuffleRule, shuffleSource})
+			add(w.t("rule.shuffle", grouped(e.N)), shuffleRule, shuffleSource)
 		}
 	})
 	return out

@@ -56,33 +56,6 @@ func Combine(e ExpectedError, sd float64) *Combined {
 	return c
 }
 
-// Text describes what is known of an error before any data is read, one statement each:
-// of the noise alone, of sampling, and of both.
-func (e ExpectedError) Text() []string {
-	var out []string
-	name := e.Field
-	if e.Note != "" {
-		name += " (" + e.Note + ")"
-	}
-	switch {
-	case e.NoiseSD > 0 && e.Half95 > 0:
-		out = append(out, fmt.Sprintf("%s: noise alone has standard deviation %s, ±%s in 95 of 100 cases", name, plain(e.NoiseSD, 4), plain(e.Half95, 4)))
-	case e.NoiseSD > 0:
-		out = append(out, fmt.Sprintf("%s: noise alone has standard deviation %s", name, plain(e.NoiseSD, 4)))
-	case e.Half95 > 0:
-		out = append(out, fmt.Sprintf("%s: noise alone is within ±%s in 95 of 100 cases", name, plain(e.Half95, 4)))
-	case e.Note != "":
-		out = append(out, e.Field+": "+e.Note)
-	}
-	if e.Beside != "" && len(out) > 0 {
-		out[0] += "; " + e.Beside
-	}
-	if s := e.Sampling; s != nil {
-		out = append(out, s.text()...)
-	}
-	return out
-}
-
 // noUse begins the note of a mechanism about a value that tells nothing.
 const noUse = "no use: "
 
@@ -118,33 +91,4 @@ func (r *Report) Useless() []string {
 		}
 	}
 	return all
-}
-
-func (s *Sampling) text() []string {
-	if s.BoundSD == nil {
-		return []string{"sampling: how far drawing the sample moves the value is not public: " + s.Unknown}
-	}
-	if *s.BoundSD == 0 {
-		return []string{"sampling: nothing, the whole table was read"}
-	}
-	text := "sampling alone has standard deviation at most " + plain(*s.BoundSD, 4) + ", whatever the table holds within the public bounds"
-	if s.Assumption != "" {
-		text += fmt.Sprintf("; %s where %s", plain(s.AssumedSD, 4), s.Assumption)
-	}
-	out := []string{text}
-	if s.Worst != nil {
-		out = append(out, "noise and sampling, at worst: "+s.Worst.text())
-	}
-	if s.Assumed != nil {
-		out = append(out, "noise and sampling, under the assumption: "+s.Assumed.text())
-	}
-	return out
-}
-
-func (c *Combined) text() string {
-	if c.Half95 == 0 {
-		return fmt.Sprintf("standard deviation %s, ±%s in at least 95 of 100 cases (Chebyshev’s inequality)", plain(c.SD, 4), plain(c.Half95Any, 4))
-	}
-	return fmt.Sprintf("standard deviation %s, ±%s in 95 of 100 cases by the normal approximation, ±%s without it (Chebyshev’s inequality)",
-		plain(c.SD, 4), plain(c.Half95, 4), plain(c.Half95Any, 4))
 }

@@ -1,8 +1,9 @@
 package report_test
 
 import (
+	"bytes"
 	"math"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/dprelease/dprelease/report"
@@ -57,6 +58,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
+// The parts of an error are said once each, with what they rest on.
 func TestExpectedErrorInWords(t *testing.T) {
 	zero, some := 0.0, 12.0
 	e := report.ExpectedError{Field: "estimate", Note: "api00", NoiseSD: 5, Half95: 10}
@@ -64,18 +66,22 @@ func TestExpectedErrorInWords(t *testing.T) {
 		s    *report.Sampling
 		want []string
 	}{
-		{nil, []string{"estimate (api00): noise alone has standard deviation 5, ±10 in 95 of 100 cases"}},
-		{&report.Sampling{BoundSD: &zero}, []string{"sampling: nothing, the whole table was read"}},
-		{&report.Sampling{Unknown: "nobody knows"}, []string{"sampling: how far drawing the sample moves the value is not public: nobody knows"}},
+		{nil, []string{"r: estimate .api00.", "noise alone +5 +±\u202f10 +the law of the noise"}},
+		{&report.Sampling{BoundSD: &zero}, []string{"sampling +– +– +the whole table was read"}},
+		{&report.Sampling{Unknown: "nobody knows"}, []string{"ampling: how far drawing the sample moves the value is not public: nobody knows"}},
 		{&report.Sampling{BoundSD: &some, AssumedSD: 3, Assumption: "api00 has standard deviation 120", Worst: report.Combine(e, 12), Assumed: report.Combine(e, 3)},
-			[]string{"at most 12, whatever", "3 where api00 has standard deviation 120",
-				"at worst: standard deviation 13, ±26 in 95 of 100 cases by the normal approximation, ±58.14 without it", "under the assumption: standard deviation 5.831"}},
+			[]string{"sampling alone, at worst +12 +– +whatever", "sampling alone, assumed +3 +– +api00 has standard deviation 120",
+				"noise and sampling, at worst +13 +±\u202f26 +normal approximation; ±\u202f58.14 without it", "noise and sampling, assumed +5.831"}},
 	} {
 		e.Sampling = c.s
-		got := strings.Join(e.Text(), "\n")
+		var out bytes.Buffer
+		r := report.Report{Releases: []report.Release{{Name: "r", From: "table", Expected: []report.ExpectedError{e}}}}
+		if err := report.WritePlan(&out, &r, "", true); err != nil {
+			t.Fatal(err)
+		}
 		for _, w := range c.want {
-			if !strings.Contains(got, w) {
-				t.Errorf("%q is not in\n%s", w, got)
+			if !regexp.MustCompile(w).MatchString(out.String()) {
+				t.Errorf("%q is not in\n%s", w, out.String())
 			}
 		}
 	}

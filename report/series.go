@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/say/document"
 	"github.com/dprelease/dprelease/internal/say/figure"
 )
 
@@ -362,20 +363,20 @@ func latestFirst(bars []bar) []bar {
 
 // recent is the table of the latest period: each figure and, where they are published, its
 // changes, with the noise of each.
-func (r *result) recent() *gridView {
+func (r *result) recent() *document.Table {
 	o := r.over
 	kind := o.main()
 	period := o.last(kind)
-	var g gridView
+	var g document.Table
 	if o.keyed != "" {
-		g.Head = append(g.Head, headView{Name: o.keyed})
+		g.Head = append(g.Head, document.Head{Name: o.keyed})
 	}
-	g.Head = append(g.Head, headView{Name: period, Number: true})
+	g.Head = append(g.Head, document.Head{Name: period, Number: true})
 	var changes []string
 	for _, c := range o.changes {
 		if slices.Contains(o.periods[c], period) {
 			changes = append(changes, c)
-			g.Head = append(g.Head, headView{Name: r.w.t("series.since", o.before(kind, c)), Number: true})
+			g.Head = append(g.Head, document.Head{Name: r.w.t("series.since", o.before(kind, c)), Number: true})
 		}
 	}
 	var rows []bar
@@ -386,21 +387,23 @@ func (r *result) recent() *gridView {
 	}
 	slices.SortStableFunc(rows, bySize)
 	for _, b := range rows[:min(len(rows), mostRows)] {
-		var cells []cellView
+		var cells []document.Cell
 		if o.keyed != "" {
-			cells = append(cells, cellView{Text: b.label})
+			cells = append(cells, document.Cell{Text: b.label})
 		}
-		cells = append(cells, cellView{Text: r.cell(b), Number: true})
+		cells = append(cells, document.Cell{Text: r.cell(b), Number: true})
 		for _, c := range changes {
 			text := "×"
 			if d, ok := o.bars[figureOf{c, period, b.label}]; ok {
 				text = signed(r.cell(d), d)
 			}
-			cells = append(cells, cellView{Text: text, Number: true})
+			cells = append(cells, document.Cell{Text: text, Number: true})
 		}
 		g.Rows = append(g.Rows, cells)
 	}
-	g.More = len(rows) - len(g.Rows)
+	if n := len(rows) - len(g.Rows); n > 0 {
+		g.More = r.w.t("result.more_rows", n)
+	}
 	return &g
 }
 

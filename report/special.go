@@ -2,23 +2,13 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
+	"strconv"
 
+	"github.com/dprelease/dprelease/internal/say/document"
 	"github.com/dprelease/dprelease/internal/say/figure"
 	"github.com/dprelease/dprelease/privacy"
 )
-
-// localView is a local randomizer, with what its reports guarantee alone and
-// after shuffling.
-type localView struct {
-	Draw     string
-	K        int
-	Epsilon0 string
-	Truth    string
-	Users    string
-	Shuffled string
-}
 
 // maxSpecial bounds how many sub-expressions get an entry of their own.
 const maxSpecial = 5
@@ -31,12 +21,12 @@ func (p *Page) special(r *Report) error {
 		if err != nil {
 			return err
 		}
-		if len(p.rules) < maxDraws {
-			p.rules = append(p.rules, rules(d, event)...)
+		if len(p.rules) < 2*maxDraws {
+			p.rules = append(p.rules, rules(p.words, d, event)...)
 		}
 		walk(event, func(e privacy.Event, shuffled *privacy.Shuffled) {
 			if rr, ok := e.(privacy.RandomizedResponse); ok && len(p.local) < maxSpecial {
-				p.local = append(p.local, local(d, rr, shuffled))
+				p.local = append(p.local, local(p.words, d, rr, shuffled))
 			}
 		})
 	}
@@ -56,17 +46,17 @@ func walkIn(e privacy.Event, in *privacy.Shuffled, visit func(privacy.Event, *pr
 	}
 }
 
-func local(d Draw, e privacy.RandomizedResponse, in *privacy.Shuffled) localView {
-	v := localView{Draw: d.Name, K: e.K, Epsilon0: Spent(e.Eps0), Truth: percent(1 / (1 + float64(e.K-1)*math.Exp(-e.Eps0)))}
-	if in == nil {
-		return v
+// local is a local randomizer, with what its reports guarantee alone and after shuffling.
+func local(w words, d Draw, e privacy.RandomizedResponse, in *privacy.Shuffled) []document.Cell {
+	users, shuffled := "–", w.t("local.unshuffled")
+	if in != nil {
+		users, shuffled = grouped(in.N), ""
+		if a, err := privacy.EpsilonWith(*in, d.Guarantee.Relation, d.Guarantee.Delta, privacy.Options{Quick: true}); err == nil {
+			shuffled = point(a.Epsilon, a.Delta, Spent)
+		}
 	}
-	v.Users = grouped(in.N)
-	a, err := privacy.EpsilonWith(*in, d.Guarantee.Relation, d.Guarantee.Delta, privacy.Options{Quick: true})
-	if err == nil {
-		v.Shuffled = fmt.Sprintf("ε %s, δ %s", Spent(a.Epsilon), Spent(a.Delta))
-	}
-	return v
+	return []document.Cell{{Text: d.Name}, {Text: strconv.Itoa(e.K), Number: true}, {Text: Spent(e.Eps0), Number: true},
+		{Text: percent(1 / (1 + float64(e.K-1)*math.Exp(-e.Eps0))), Number: true}, {Text: users, Number: true}, {Text: shuffled}}
 }
 
 // Positions is the privacy of records by their position in a pass over the data,
@@ -105,45 +95,32 @@ func NewPositions(e privacy.Event, delta float64) *Positions {
 	return out
 }
 
-// positionView is the curve of one release.
-type positionView struct {
-	Release     string
-	Delta       string
-	First, Last string
-	Figure      template.HTML
-	Rows        []positionRow
-	Batches     string
-}
-
-type positionRow struct{ Position, Epsilon string }
-
 // byPosition draws the privacy of records by position, where a release has it.
 func (p *Page) byPosition(r *Report) {
 	for _, rel := range r.Releases {
 		if rel.Positions == nil || len(rel.Positions.Points) < 2 || len(p.onePass) == maxSpecial {
 			continue
 		}
-		p.onePass = append(p.onePass, rel.Positions.view(p.words, rel.Name, len(p.onePass)))
+		p.onePass = append(p.onePass, rel.Positions.figure(p.words, rel.Name, len(p.onePass)))
 	}
 }
 
-func (c *Positions) view(w words, release string, k int) positionView {
+func (c *Positions) figure(w words, release string, k int) document.Figure {
 	last := len(c.Points) - 1
-	v := positionView{
-		Release: release, Delta: Spent(c.Delta), Batches: grouped(c.Batches),
-		First: Spent(c.Points[0].Epsilon), Last: Spent(c.Points[last].Epsilon),
-	}
+	t := &document.Table{Named: true, Head: []document.Head{{Name: w.t("position.position"), Number: true}, {Name: "ε", Number: true}}}
 	var curve []figure.Point
 	every, most := max(1, (last+4)/5), 0.0
 	for i, at := range c.Points {
 		curve, most = append(curve, figure.Point{X: float64(at.At), Y: at.Epsilon}), math.Max(most, at.Epsilon)
 		if i%every == 0 || i == last {
-			v.Rows = append(v.Rows, positionRow{grouped(at.At), Spent(at.Epsilon)})
+			t.Rows = append(t.Rows, []document.Cell{{Text: grouped(at.At), Number: true}, {Text: Spent(at.Epsilon), Number: true}})
 		}
 	}
 	p := figure.NewFrame(figure.Axis{Name: w.t("figure.position"), Min: 1, Max: math.Max(float64(c.Batches), 2), Ticks: even},
 		figure.Axis{Name: "ε", Max: most * 1.05, Ticks: even}, figure.Key{Class: "main", Name: w.t("figure.record")})
 	p.Curve(curve, "main")
-	v.Figure = p.HTML(fmt.Sprintf("pass%d", k), w.t("figure.position_title"), w.t("figure.position_desc", v.Delta, v.First, v.Last))
-	return v
+	delta := Spent(c.Delta)
+	desc := w.t("figure.position_desc", delta, Spent(c.Points[0].Epsilon), Spent(c.Points[last].Epsilon))
+	return document.Figure{Picture: p.HTML(fmt.Sprintf("pass%d", k), w.t("figure.position_title"), desc),
+		Caption: w.t("position.caption", release, delta, grouped(c.Batches)), Table: t}
 }

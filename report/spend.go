@@ -36,9 +36,7 @@ type Share struct {
 	Relative float64 `json:"relative_error,omitempty"`
 }
 
-// Text describes what the job spends and how that was divided, "" where nothing was.
-func (s *Spend) Text() string { return s.text(wordsIn("en")) }
-
+// text describes what the job spends and how that was divided, "" where nothing was.
 func (s *Spend) text(w words) string {
 	if s == nil {
 		return ""
@@ -62,10 +60,8 @@ func (e *Release) Amount() string {
 	return ""
 }
 
-// Asked describes what was asked for a release in ρ, or given to it of a job's budget, ""
+// asked describes what was asked for a release in ρ, or given to it of a job's budget, ""
 // where the job states its ε and δ.
-func (e *Release) Asked() string { return e.asked(wordsIn("en")) }
-
 func (e *Release) asked(w words) string {
 	var parts []string
 	if s := e.Share; s != nil {

@@ -31,8 +31,8 @@ func story(w words, r *Report) []storyView {
 		if len(out) == maxStories {
 			break
 		}
-		collected := r.Dataset.Collected != ""
-		rate, sampled := 1.0, d.Design != "full" && !(collected && d.Name == "table")
+		collected := r.Dataset.Collected != nil
+		rate, sampled := 1.0, d.sampled() && !(collected && d.Name == "table")
 		if a := d.Amplification; sampled && a != nil {
 			rate = a.Rate
 		}
@@ -46,7 +46,7 @@ func story(w words, r *Report) []storyView {
 		}
 		if collected {
 			one.Steps = append(one.Steps, stepView{crowd(1, false), w.t("story.population"), w.t("story.collected_from")},
-				stepView{crowd(r.Dataset.CollectedRate, true), w.t("story.draw"), w.t("story.collected", r.Dataset.Collected)})
+				stepView{crowd(r.Dataset.Collected.Rate, true), w.t("story.draw"), w.t("story.collected", r.Dataset.collected(w))})
 		} else {
 			one.Steps = append(one.Steps, stepView{crowd(1, false), w.t("story.population"), size})
 		}
@@ -58,10 +58,8 @@ func story(w words, r *Report) []storyView {
 			one.Steps = append(one.Steps, stepView{crowd(rate, true), w.t("story.draw"), text + ". " + w.t("story.secret")})
 			one.Text = efficiencyWords(w, d)
 		}
-		if p := r.Dataset.Panel; p != nil {
-			if one.Text = w.t("story.panel", p.Wave, p.Waves); p.Again {
-				one.Text = w.t("story.panel_again", p.Wave, p.Waves)
-			}
+		if text := r.Dataset.Panel.text(w); text != "" {
+			one.Text = text
 		}
 		var kinds []string
 		noise := d.Sample
@@ -79,6 +77,17 @@ func story(w words, r *Report) []storyView {
 		out = append(out, one)
 	}
 	return out
+}
+
+// text says which wave of a panel the release is about, and who pays, "" where there is no panel.
+func (p *Panel) text(w words) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Again:
+		return w.t("story.panel_again", p.Wave, p.Waves)
+	}
+	return w.t("story.panel", p.Wave, p.Waves)
 }
 
 // efficiencyWords describes what a draw did to the noise of a total.

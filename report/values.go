@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/say/document"
 )
 
 // Table is a released table, for the page. Values stand in no report.json: two
@@ -83,24 +85,6 @@ func (t Table) rows() int {
 		n = max(n, c.Len())
 	}
 	return n
-}
-
-// gridView is a table as the page shows it: its first rows.
-type gridView struct {
-	Head []headView
-	Rows [][]cellView
-	More int
-}
-
-type headView struct {
-	Name, Doc string
-	Number    bool
-}
-
-type cellView struct {
-	Text   string
-	Number bool
-	Whole  bool // stands in one line
 }
 
 // noisy are the columns that noise_sd is about; the others keep their digits.
@@ -190,17 +174,13 @@ func (t Table) noise() (with []string, noise []float64) {
 
 // grid shows at most so many rows, rounded to what the noise leaves meaningful: the first
 // ones, or of a release over time the last ones.
-func (t Table) grid(fields []Field, limit int) *gridView {
+func (t Table) grid(limit int) *document.Table {
 	if len(t.Columns) == 0 {
 		return nil
 	}
-	doc := map[string]string{}
-	for _, f := range fields {
-		doc[f.Name] = f.Doc
-	}
-	var g gridView
+	var g document.Table
 	for _, c := range t.Columns {
-		g.Head = append(g.Head, headView{Name: c.Name, Doc: doc[c.Name], Number: c.numeric()})
+		g.Head = append(g.Head, document.Head{Name: c.Name, Number: c.numeric()})
 	}
 	n, from := t.rows(), 0
 	with, noise := t.noise()
@@ -208,7 +188,7 @@ func (t Table) grid(fields []Field, limit int) *gridView {
 		from = max(n-limit, 0)
 	}
 	for i := from; i < min(n, from+limit); i++ {
-		row := make([]cellView, len(t.Columns))
+		row := make([]document.Cell, len(t.Columns))
 		for k, c := range t.Columns {
 			text := c.cell(i)
 			switch {
@@ -217,10 +197,9 @@ func (t Table) grid(fields []Field, limit int) *gridView {
 			case i < len(c.Float64) && i < len(noise) && slices.Contains(with, c.Name):
 				text = rounded(c.Float64[i], noise[i])
 			}
-			row[k] = cellView{Text: text, Number: c.numeric(), Whole: t.isSeries() && (c.Name == "period" || c.Name == "kind")}
+			row[k] = document.Cell{Text: text, Number: c.numeric(), Whole: t.isSeries() && (c.Name == "period" || c.Name == "kind")}
 		}
 		g.Rows = append(g.Rows, row)
 	}
-	g.More = n - len(g.Rows)
 	return &g
 }

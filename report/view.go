@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/say/verdict"
+	"github.com/dprelease/dprelease/internal/say/document"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -21,46 +21,23 @@ type view struct {
 	Public bool
 
 	Title, Publisher, Period, Contact, Lede string
-	Chance, ChanceBefore                    string
 	Meter                                   template.HTML
-	Cautions                                []string
-	Levels                                  []string      // what others than a unit are promised
-	Believed                                []string      // what nothing checks
+	Chance                                  string
+	Promise                                 []document.Part
 	First                                   []verdictView // the figures of the first screen
 	Limits                                  []string      // of all releases
 	MoreVerdicts                            int
 	Stories                                 []storyView
-	Presence                                bool // the relation is add-remove
 	AnyNoise                                bool // a picture shows noise
 	NoiseAlone                              bool // values have noise, and limits besides
-	AnyErrors                               bool // the plan knows an error in numbers
+	Sampled                                 bool
 
-	Job, Dataset, Relation, RelationMeans, UnitNote, Look, Collected string
-	Tool, Digest                                                     string
-	Charged, Meaning, Spend                                          string
-	One, Caught                                                      string
+	Tool, Charged, Spend string
 
 	Results      []resultView
 	MoreReleases int
-	Columns      []columnView
-	Draws        []drawView
-	MoreDraws    int
-	Kept         []string
-	Whole        figures
-	Methods      []string
-	MethodWords  []string
-	Bounds       []boundView
-	Unsupported  []reasonView
-	Claims       []claimView
-	Sampled      []drawView
-	Rules        []ruleView
-	OnePass      []positionView
-	Local        []localView
-	Budget       *budgetView
-	Files        []fileView
-	MoreFiles    int
-	Mechanisms   []mechanismView
-	Events       []factView
+	Gauges       []gaugeView
+	Details      []document.Section
 }
 
 // T is a text of the page's language.
@@ -69,44 +46,76 @@ func (v *view) T(name string, blanks ...any) string { return v.words.t(name, bla
 // Language is the language of the page.
 func (v *view) Language() string { return v.words.language }
 
-// Foreign marks a text of report.json, which is English, in a page of another language.
-func (v *view) Foreign() template.HTMLAttr {
-	if v.words.foreign() {
+// Mark marks a text of report.json, which is English, in a page of another language.
+func (v *view) Mark(foreign bool) template.HTMLAttr {
+	if foreign && v.words.foreign() {
 		return ` lang="en"`
 	}
 	return ""
 }
 
-// columnView explains a column of the released tables.
-type columnView struct{ Name, Doc, Releases string }
-
-type drawView struct {
-	Name, Design, Target, Charged, Sample, SampleRelations string
-	Sampled                                                bool
-	Rate, C, Epsilon, SampleEpsilon, Efficiency, Bound     string
-	Figures                                                figures
+// partView is a part of a document in a page.
+type partView struct {
+	*view
+	document.Part
+	Open, Close bool // a list of facts or items begins before it, or ends after it
 }
 
-type boundView struct {
-	What  string
-	Delta string
-	Cells []boundCell
+// Parts are the parts of a section, with the places where lists begin and end.
+func (v *view) Parts(all []document.Part) (out []partView) {
+	kind := func(i int) string {
+		if i < 0 || i >= len(all) {
+			return ""
+		}
+		switch all[i].Class {
+		case document.Fact, document.Digest:
+			return document.Fact
+		case document.Item:
+			return document.Item
+		}
+		return ""
+	}
+	for i, p := range all {
+		begins := p.Heading != "" || kind(i-1) != kind(i)
+		ends := i+1 == len(all) || kind(i+1) != kind(i) || all[i+1].Heading != ""
+		out = append(out, partView{v, p, kind(i) != "" && begins, kind(i) != "" && ends})
+	}
+	return out
 }
 
-type boundCell struct {
-	Text    string
-	Charged bool
+// List is the element of the list that the part stands in, "" where it stands in none.
+func (p partView) List() string {
+	switch p.Class {
+	case document.Fact, document.Digest:
+		return "dl"
+	case document.Item:
+		return "ul"
+	}
+	return ""
 }
 
-type reasonView struct{ Method, Reason, Where string }
+// gridView is a table in a page. Label names it for those who do not see it.
+type gridView struct {
+	*document.Table
+	Label string
+}
 
-type claimView struct{ Where, Source, Point, Charged, Why string }
+// Grid prepares a table for the template.
+func (v *view) Grid(t *document.Table, label string) gridView { return gridView{t, label} }
 
-type factView struct{ Name, Value string }
-
-type fileView struct{ Release, Path, SHA256 string }
-
-type mechanismView struct{ Name, Version, Origin, SHA256 string }
+// Style returns the classes of a cell.
+func (gridView) Style(c document.Cell) string {
+	var out []string
+	for _, one := range []struct {
+		is   bool
+		name string
+	}{{c.Number, "n"}, {c.Whole, "p"}, {c.Strong, "charged"}, {c.Digest, "digest"}} {
+		if one.is {
+			out = append(out, one.name)
+		}
+	}
+	return strings.Join(out, " ")
+}
 
 // methodNames are the methods in the order of the table.
 var methodNames = []string{"basic", "rdp", "pld", "shuffle", "iterate", "split", "kept"}
@@ -115,25 +124,13 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 	w := p.words
 	v := &view{
 		words: w, Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
-		Job: r.Job.Name, Dataset: r.Dataset.ID, Relation: r.Dataset.Relation.String(), UnitNote: sentence(r.Dataset.UnitNote()), Look: sentence(r.Look.Text()),
-		One: w.one(r.Dataset), Presence: r.Dataset.Relation == privacy.AddRemove,
-		RelationMeans: relationWords(w, r.Dataset), Collected: r.Dataset.Collected,
-		Tool: r.Tool.Name + " " + r.Tool.Version, Digest: r.Job.Digest,
-		Spend: r.Spend.text(w), Charged: charge(r.Guarantee), Meaning: sentence(meaning(w, r.Guarantee, r.Dataset)),
-		Whole: p.whole, Rules: p.rules, OnePass: p.onePass, Local: p.local, Stories: story(w, r),
+		Tool: r.Tool.Name + " " + r.Tool.Version, Charged: charge(r.Guarantee), Spend: r.Spend.text(w), Sampled: r.anySampled(),
+		Stories: story(w, r), Promise: promise(w, r), Details: details(w, r, p, public),
 	}
-	if len(p.whole.Powers) > 0 {
-		v.Caught = verdict.Percent(r.Guarantee.attacker().Detection)
-	}
-	v.headline(p, r)
+	v.headline(r)
 	v.addResults(r, values)
-	v.addDraws(p, r)
-	v.addKept(r)
-	v.addBounds(r)
-	v.addClaims(r)
-	v.addProvenance(r)
 	if !public {
-		v.Budget = newBudgetView(w, r.Budget)
+		v.Gauges = r.Budget.gauges(w)
 	}
 	return v
 }
@@ -197,94 +194,4 @@ func plainText(value any) string {
 		}
 	}
 	return fmt.Sprint(value)
-}
-
-// addColumns says once what columns of the same name and meaning mean.
-func (v *view) addColumns(e Release) {
-	for _, f := range e.Fields {
-		if f.Doc == "" {
-			continue
-		}
-		k := slices.IndexFunc(v.Columns, func(c columnView) bool { return c.Name == f.Name && c.Doc == f.Doc })
-		switch {
-		case k < 0:
-			v.Columns = append(v.Columns, columnView{f.Name, f.Doc, e.Name})
-		case len(v.Columns[k].Releases) < 120:
-			v.Columns[k].Releases += ", " + e.Name
-		}
-	}
-}
-
-func (v *view) addDraws(p *Page, r *Report) {
-	for i, d := range r.Draws {
-		if i == maxDraws {
-			v.MoreDraws = len(r.Draws) - maxDraws
-			break
-		}
-		one := drawView{
-			Name: d.Name, Design: v.words.or("design."+d.Design, d.Design), Sampled: d.Design != "full",
-			Target: point(d.Target.Epsilon, d.Target.Delta, Allowed), Charged: charge(d.Guarantee),
-			Sample: point(d.Sample.Epsilon, d.Sample.Delta, Allowed), Figures: p.draws[d.Name],
-			Epsilon: Allowed(d.Target.Epsilon), SampleEpsilon: Allowed(d.Sample.Epsilon),
-		}
-		for k, rel := range d.SampleRelations {
-			if k > 0 {
-				one.SampleRelations += " and "
-			}
-			one.SampleRelations += rel.String()
-		}
-		if a := d.SampleArrival; a != nil {
-			one.SampleRelations = fmt.Sprintf("replace-one (%s under add-remove, because the noise is added)", point(a.Epsilon, a.Delta, Spent))
-		}
-		if d.Efficiency > 0 {
-			one.Efficiency = trim(d.Efficiency)
-		}
-		if a := d.Amplification; a != nil {
-			one.Rate = percent(a.Rate)
-			if a.Bound > 0 {
-				one.Bound, one.C = trim(a.Bound), trim(d.Target.Epsilon/a.Rate)
-			}
-		}
-		v.Draws = append(v.Draws, one)
-		if one.Sampled {
-			v.Sampled = append(v.Sampled, one)
-		}
-	}
-}
-
-func (v *view) addProvenance(r *Report) {
-	known := map[Mechanism]bool{}
-	for _, e := range r.Releases {
-		if m := e.Mechanism; !known[m] {
-			known[m] = true
-			one := mechanismView{Name: m.Name, Version: m.Version, Origin: v.T("provenance.plugin"), SHA256: m.SHA256}
-			if m.Sandbox != "" {
-				one.Origin += ", sandbox: " + m.Sandbox
-			}
-			if m.Sandbox == unconfined {
-				one.Origin += " (" + v.T("provenance.unconfined") + ")"
-			}
-			switch m.Result {
-			case ResultApart:
-				one.Origin += "; " + v.T("provenance.apart")
-			case ResultTrusted:
-				one.Origin += "; " + v.T("provenance.trusted")
-			}
-			if m.Builtin {
-				one.Origin = v.T("provenance.builtin")
-			}
-			v.Mechanisms = append(v.Mechanisms, one)
-		}
-		for _, f := range e.Files {
-			if len(v.Files) == maxFiles {
-				v.MoreFiles++
-				continue
-			}
-			v.Files = append(v.Files, fileView{e.Name, f.Path, f.SHA256})
-		}
-	}
-	v.Events = append(v.Events, factView{v.T("bounds.job"), r.Guarantee.EventText})
-	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
-		v.Events = append(v.Events, factView{v.T("bounds.draw", d.Name), d.Guarantee.EventText})
-	}
 }

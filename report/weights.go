@@ -1,7 +1,5 @@
 package report
 
-import "fmt"
-
 // Weights are those of a survey, as a release used them.
 type Weights struct {
 	Column string  `json:"column"`
@@ -23,21 +21,20 @@ type Shrink struct {
 	Keep float64 `json:"keep"`
 }
 
-// NotCovered is a limit of the guarantee where rows have the weights of a survey (P29).
-const NotCovered = "weights are taken as given: where they were calibrated, or adjusted for people who did not answer, one person's answers are part of other people's weights, and the guarantee does not cover that"
+// NotCovered is a limit of the guarantee where rows have the weights of a survey (P29), in English.
+func NotCovered() string { return wordsIn("en").t("weights.not_covered") }
 
-// Text says in sentences what was done with the weights, and what is not covered; nothing for
-// none.
-func (w *Weights) Text() []string {
-	if w == nil {
+// text says in sentences what was done with the weights, and what is not covered; nothing for none.
+func (g *Weights) text(w words) []string {
+	if g == nil {
 		return nil
 	}
-	out := []string{fmt.Sprintf("rows weigh what column %s says: a private value, clipped to [1, %g] and rounded to a multiple of %g", w.Column, w.AtMost, w.Step)}
-	if s := w.Shrink; s != nil {
-		out = append(out, fmt.Sprintf("a weight w counts as %g + %g·(w − %g), between %.6g and %.6g: less noise is needed, and the estimates are biased towards those of equal weights", s.To, s.Keep, s.To, w.Least, w.Most))
+	out := []string{w.t("weights.column", g.Column, plain(g.AtMost, 6), plain(g.Step, 6))}
+	if s := g.Shrink; s != nil {
+		out = append(out, w.t("weights.shrink", plain(s.To, 6), plain(s.Keep, 6), plain(g.Least, 6), plain(g.Most, 6)))
 	}
-	if w.Draw {
-		out = append(out, "the weight of a row is that of the survey times that of the draw")
+	if g.Draw {
+		out = append(out, w.t("weights.draw"))
 	}
-	return append(out, NotCovered)
+	return append(out, w.t("weights.not_covered"))
 }

@@ -79,8 +79,11 @@ func sentence(s string) string {
 	if first := s[0]; 'a' <= first && first <= 'z' { // not σ
 		s = string(first-'a'+'A') + s[1:]
 	}
-	return s + "."
+	return stop(s)
 }
+
+// stop ends a text with a full stop.
+func stop(s string) string { return strings.TrimSuffix(s, ".") + "." }
 
 // percent prints a share of 1.
 func percent(x float64) string { return trim(100*x) + " %" }

@@ -56,8 +56,8 @@ begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody
 				}
 				var uncovered []string
 				if j.Weighted() {
-					uncovered = []string{report.NotCovered}
-					done["not_covered"] = report.NotCovered
+					uncovered = []string{report.NotCovered()}
+					done["not_covered"] = report.NotCovered()
 				}
 				return e.Say(done,
 					"%s: no problems found\n%s%s%s\n", args[0], command.EachLine("doubtful: ", doubts), command.EachLine("not covered: ", uncovered), notLookedAt)

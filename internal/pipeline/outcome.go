@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/data/store/address"
 	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
@@ -37,17 +38,18 @@ func (o *Outcome) MarshalJSON() ([]byte, error) {
 }
 
 // WriteText prints a summary for a person.
-func (o *Outcome) WriteText(w io.Writer) error { return o.summary().WriteText(w) }
+func (o *Outcome) WriteText(w io.Writer) error { return o.told().WriteText(w, false) }
 
 // WriteDetail prints everything that the report says in words.
-func (o *Outcome) WriteDetail(w io.Writer) error { return o.summary().WriteDetail(w) }
+func (o *Outcome) WriteDetail(w io.Writer) error { return o.told().WriteText(w, true) }
 
-func (o *Outcome) summary() *output.Summary {
-	s := &output.Summary{Already: o.Already, Made: o.made, Late: o.late, Dir: o.Dir, Report: o.Report, Results: o.Results}
+func (o *Outcome) told() *report.Told {
+	t := &report.Told{Already: o.Already, Made: o.made, Late: o.late, Dir: o.Dir, Page: address.In(o.Dir, output.PageFile),
+		Report: &o.Report, Values: output.ValuesOf(o.Results)}
 	if o.Already {
-		s.Unmade = o.unmade()
+		t.Unmade = o.unmade()
 	}
-	return s
+	return t
 }
 
 // unmade lists the formats that the job asks for and that were not made when it first ran.

@@ -18,6 +18,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -74,7 +75,20 @@ func Check(ctx context.Context, j *Job, o Options) error {
 // Planned is a job with its price, made without data. It does not change any more.
 type Planned struct {
 	report report.Report
-	limit  ledger.Limit
+	limit  string // of the budget, "" for none
+}
+
+// limitText writes the limit of a budget, "" for none.
+func limitText(l ledger.Limit) string {
+	switch {
+	case l.Rho != nil:
+		return "ρ " + rational.Format(l.Rho)
+	case l.Epsilon == nil:
+		return ""
+	case l.Delta == nil:
+		return "ε " + rational.Format(l.Epsilon)
+	}
+	return "ε " + rational.Format(l.Epsilon) + ", δ " + rational.Format(l.Delta)
 }
 
 // Plan prices a job and compares the price with what the account has left. It
@@ -84,7 +98,7 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := &Planned{limit: plan.LimitOf(p.Job)}
+	done := &Planned{limit: limitText(plan.LimitOf(p.Job))}
 	if done.report, err = output.Describe(p, o.Version); err != nil {
 		return done, err
 	}
@@ -122,11 +136,11 @@ func (p *Planned) MarshalJSON() ([]byte, error) { return json.Marshal(&p.report)
 func (p *Planned) Report() report.Report { return p.report }
 
 // WriteText prints the plan for a person.
-func (p *Planned) WriteText(w io.Writer) error { return output.WritePlan(w, &p.report, p.limit) }
+func (p *Planned) WriteText(w io.Writer) error { return report.WritePlan(w, &p.report, p.limit, false) }
 
 // WriteDetail prints the plan with every draw, event and expected error.
 func (p *Planned) WriteDetail(w io.Writer) error {
-	return output.WritePlanDetail(w, &p.report, p.limit)
+	return report.WritePlan(w, &p.report, p.limit, true)
 }
 
 // TakeLook looks at the table of a job before anything is spent. The ledger has its

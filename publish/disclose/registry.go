@@ -161,8 +161,8 @@ func dataDomain(r *report.Report) string {
 	if s := d.Slice; s != nil {
 		out = append(out, "Only rows with "+s.Column+" = "+s.Is+" are read.")
 	}
-	if d.Collected != "" {
-		out = append(out, "The table is itself a sample of a larger population ("+d.Collected+"), and the guarantee is about that population.")
+	if text := d.CollectedText(); text != "" {
+		out = append(out, "The table is itself a sample of a larger population ("+text+"), and the guarantee is about that population.")
 	}
 	for _, x := range r.Draws {
 		if x.Design != "full" {

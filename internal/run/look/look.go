@@ -1,7 +1,6 @@
 package look
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,7 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/say/document"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
@@ -186,38 +185,38 @@ func declaredText(c job.Column) string {
 
 // WriteText prints the look for the one person who may see it.
 func (l *Look) WriteText(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "CONFIDENTIAL: %s\n", l.Warning)
+	head := []document.Part{{Text: "CONFIDENTIAL: " + l.Warning}}
 	if len(l.Failures) == 0 {
-		fmt.Fprintf(b, "nothing was found at which a run of job %s would fail\n", l.Job.Name)
+		head = append(head, document.Part{Text: "nothing was found at which a run of job " + l.Job.Name + " would fail"})
 	} else {
-		fmt.Fprintf(b, "a run of job %s would fail, or release nothing of use:\n", l.Job.Name)
+		head = append(head, document.Part{Text: "a run of job " + l.Job.Name + " would fail, or release nothing of use:"})
 	}
 	for _, f := range l.Failures {
-		fmt.Fprintf(b, "  %s: %s\n", f.Code, output.OneLine(f.Why))
+		head = append(head, document.Part{Text: "  " + f.Code + ": " + f.Why})
 	}
-	fmt.Fprintln(b)
-	output.Line(b, 0, "this look", l.Record)
-	output.Line(b, 0, "rows", fmt.Sprintf("%d (%s)", l.Rows, l.Declared))
-	l.writeFacts(b)
+	sections := []document.Section{{Parts: head}, {Title: "this look", Parts: append([]document.Part{{Label: "ledger", Text: l.Record},
+		{Label: "rows", Text: fmt.Sprintf("%d (%s)", l.Rows, l.Declared)}}, l.facts()...)}}
 	for _, t := range l.Tables {
-		fmt.Fprintf(b, "\ntable %s\n", t.Name)
-		output.Line(b, 0, "rows", fmt.Sprint(t.Rows))
-		t.writeFacts(b)
+		parts := append([]document.Part{{Label: "rows", Text: fmt.Sprint(t.Rows)}}, t.facts()...)
 		for _, name := range slices.Sorted(maps.Keys(t.Without)) {
-			output.Line(b, 0, "without "+name, fmt.Sprintf("%d of its units have no row in table %s", t.Without[name], name))
+			parts = append(parts, document.Part{Label: "without " + name, Text: fmt.Sprintf("%d of its units have no row in table %s", t.Without[name], name)})
 		}
+		sections = append(sections, document.Section{Title: "table " + t.Name, Parts: parts})
 	}
-	return b.Flush()
+	return document.WriteText(w, sections...)
 }
 
-// writeFacts prints what was found in a table.
-func (l *Look) writeFacts(b *bufio.Writer) {
+// facts says what was found in a table.
+func (l *Look) facts() (out []document.Part) {
+	add := func(label, format string, args ...any) {
+		out = append(out, document.Part{Label: label, Text: fmt.Sprintf(format, args...)})
+	}
 	for _, c := range l.Columns {
-		l.writeColumn(b, c)
+		add("column "+c.Name, "%s", c.Declared)
+		out = append(out, c.facts()...)
 	}
 	if len(l.Others) > 0 {
-		output.Line(b, 0, "columns not declared", output.OneLine(strings.Join(l.Others, ", ")))
+		add("columns not declared", "%s", strings.Join(l.Others, ", "))
 	}
 	if u := l.UnitRows; u != nil {
 		text := fmt.Sprintf("%d, with %.3g rows each on average and %d at most", u.Units, u.Mean, u.Largest)
@@ -226,23 +225,23 @@ func (l *Look) writeFacts(b *bufio.Writer) {
 				text += fmt.Sprintf("; %g %% have at most %d", 100*q.Share, q.Rows)
 			}
 		}
-		output.Line(b, 0, "units", fmt.Sprintf("%s; %d rows name none", text, u.NullRows))
+		add("units", "%s; %d rows name none", text, u.NullRows)
 		for _, c := range l.Dropped {
-			output.Line(b, 0, "cap, release "+c.Release, capText(c))
+			add("cap, release "+c.Release, "%s", capText(c))
 		}
 	}
 	if u := l.Units; u != nil {
-		output.Line(b, 0, "units", fmt.Sprintf("%d rows name no unit, %d rows name a unit that has another row", u.Missing, u.Repeated))
+		add("units", "%d rows name no unit, %d rows name a unit that has another row", u.Missing, u.Repeated)
 	}
 	for _, d := range l.Draws {
-		output.Line(b, 0, "draw "+d.Name, fmt.Sprintf("%d units in the frame, %d rows in none of them", d.Units, d.Outside))
-		for _, text := range append(slices.Clone(d.Strata), d.Differ...) {
-			output.Line(b, 2, "", output.OneLine(text))
+		for _, text := range append([]string{fmt.Sprintf("%d units in the frame, %d rows in none of them", d.Units, d.Outside)}, append(slices.Clone(d.Strata), d.Differ...)...) {
+			add("draw "+d.Name, "%s", text)
 		}
 	}
 	for _, g := range l.Groups {
-		output.Line(b, 0, "release "+g.Release, fmt.Sprintf("the table holds %d of %d groups by %s; the smallest has %d rows", g.Held, g.Possible, strings.Join(g.By, ", "), g.Smallest))
+		add("release "+g.Release, "the table holds %d of %d groups by %s; the smallest has %d rows", g.Held, g.Possible, strings.Join(g.By, ", "), g.Smallest)
 	}
+	return out
 }
 
 // capText returns how many of the rows of a release a cap leaves out.
@@ -282,24 +281,24 @@ func (c *LookColumn) unusable(rows int64) string {
 	return fmt.Sprintf("column %s: %d of %d values are texts that are no number, so what is released of it would be about the others; %s", c.Name, c.Unread, rows, reason)
 }
 
-func (l *Look) writeColumn(b *bufio.Writer, c LookColumn) {
-	output.Line(b, 0, "column "+c.Name, output.OneLine(c.Declared))
-	output.Line(b, 2, "in the table", output.OneLine(c.Stored))
-	counts := []struct {
+// facts says what was found in a column.
+func (c *LookColumn) facts() []document.Part {
+	out := []document.Part{{Label: "  in the table", Text: c.Stored}}
+	for _, k := range []struct {
 		what string
 		n    int64
 	}{
 		{"missing", c.Missing}, {"of these a text that is no " + string(c.holds), c.Unread}, {"below the lower bound", c.Below},
 		{"above the upper bound", c.Above}, {"outside the domain", c.Outside},
-	}
-	for _, k := range counts {
+	} {
 		if k.n > 0 {
-			output.Line(b, 2, k.what, fmt.Sprintf("%d rows", k.n))
+			out = append(out, document.Part{Label: "  " + k.what, Text: fmt.Sprintf("%d rows", k.n)})
 		}
 	}
 	for _, value := range slices.Sorted(maps.Keys(c.Foreign)) {
-		output.Line(b, 4, "", fmt.Sprintf("%q in %d rows", value, c.Foreign[value]))
+		out = append(out, document.Part{Label: "  not listed", Text: fmt.Sprintf("%q in %d rows", value, c.Foreign[value])})
 	}
+	return out
 }
 
 // MarshalJSON is the look for programs.

@@ -48,11 +48,8 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 		}
 	}
 	if c := j.Dataset.Collected; c != nil {
-		facts := p.Collection().Facts()
-		r.Dataset.Collected, r.Dataset.CollectedRate = collectedWords(c, facts, j.Dataset.Size), facts.Rate
-		if p.Table == nil && c.Method != job.Rotation {
-			r.Dataset.Collected += "; its number of rows tells about the units that were drawn, so the draw buys no privacy"
-		}
+		r.Dataset.Collected = collected(c, p.Collection().Facts(), j.Dataset.Size)
+		r.Dataset.Collected.Known = p.Table == nil && c.Method != job.Rotation
 	}
 	if panel, ok := j.Rotates(); ok {
 		r.Dataset.Panel = &report.Panel{Wave: panel.Wave, Waves: panel.Waves, Collected: !panel.Drawn, Again: again}
@@ -80,9 +77,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 			if err != nil {
 				return r, err
 			}
-			if known := published(p, rel); known != "" {
-				entry.Verdict = strings.TrimPrefix(entry.Verdict+"; "+known, "; ")
-			}
+			entry.Verdict = published(p, rel)
 			r.Releases = append(r.Releases, entry)
 		}
 	}
@@ -179,7 +174,6 @@ func describeDraw(p *plan.Priced, d *plan.PricedDraw) (report.Draw, error) {
 				eff = entry.Amplification.Rate * d.Sample.Epsilon / target.Epsilon
 			}
 			entry.Efficiency = eff
-			entry.Verdict = verdict(eff)
 		}
 		entry.SampleArrival = d.Arrival
 		if wave {
@@ -189,53 +183,14 @@ func describeDraw(p *plan.Priced, d *plan.PricedDraw) (report.Draw, error) {
 	return entry, nil
 }
 
-// verdict says in words what the efficiency q·ε_n/ε of a design means: the noise
-// that a sampled sum needs is 1/efficiency times that of the full table.
-func verdict(efficiency float64) string {
-	times := 1 / efficiency
-	switch {
-	case times < 0.995:
-		return fmt.Sprintf("amplification more than makes up for the smaller sample: the noise of a total is %.3g times that of the full table", times)
-	case times < 1.005:
-		return "amplification makes up for the smaller sample: the noise of a total is that of the full table"
-	}
-	return fmt.Sprintf("amplification does not make up for the smaller sample: the noise of a total is at least %.3g times that of the full table", times)
-}
-
-// compared returns what sampling did to the accuracy of one release: expected are its
-// errors, in the order of the plan's. The number is its noise over that of the full table,
-// 0 where that is not known.
-func compared(r *plan.PricedRelease, rate float64, expected []report.ExpectedError) (string, float64) {
+// noiseRatio is the noise of a release over that of the full table, 0 where that is not known.
+func noiseRatio(r *plan.PricedRelease) float64 {
 	for i, e := range r.Plan.Errors {
-		if i >= len(r.Full) || !(e.NoiseSD > 0) || !(r.Full[i].NoiseSD > 0) {
-			continue
+		if i < len(r.Full) && e.NoiseSD > 0 && r.Full[i].NoiseSD > 0 {
+			return e.NoiseSD / r.Full[i].NoiseSD
 		}
-		sampling := "sampling"
-		if rate > 0 {
-			sampling += fmt.Sprintf(" at %.3g %%", 100*rate)
-		}
-		own, times := ownError(expected[i].Sampling), e.NoiseSD/r.Full[i].NoiseSD
-		switch {
-		case times > 1.005:
-			return fmt.Sprintf("%s made the noise %.3g times larger than the full table would have needed (%.4g), and adds %s: the full table would have been more accurate",
-				sampling, times, r.Full[i].NoiseSD, own), times
-		case times < 0.995:
-			return fmt.Sprintf("%s made the noise %.3g times smaller than the full table would have needed (%.4g), and adds %s", sampling, 1/times, r.Full[i].NoiseSD, own), times
-		}
-		return fmt.Sprintf("%s left the noise as the full table would have needed it, and adds %s", sampling, own), times
 	}
-	return "", 0
-}
-
-// ownError is the error of drawing a sample, in words.
-func ownError(s *report.Sampling) string {
-	switch {
-	case s == nil || s.BoundSD == nil:
-		return "an error of its own"
-	case s.Assumption != "":
-		return fmt.Sprintf("an error of its own (standard deviation at most %.4g, %.4g as assumed)", *s.BoundSD, s.AssumedSD)
-	}
-	return fmt.Sprintf("an error of its own (standard deviation at most %.4g)", *s.BoundSD)
+	return 0
 }
 
 // resultOf returns what a result of a mechanism rests on, "" where it comes with the
@@ -293,13 +248,7 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 		likely.Beside, likely.OneEnd = e.Beside, oneEnd(j, d.Design, r, e.ExpectedError)
 		entry.Expected = append(entry.Expected, likely)
 	}
-	rate := 0.0
-	if s := plan.Sampling(d.Design); s != nil {
-		if a := report.NewAmplification(s, j.Dataset.Relation, plan.Point(d.Target)); a != nil {
-			rate = a.Rate
-		}
-	}
-	entry.Verdict, entry.NoiseRatio = compared(r, rate, entry.Expected)
+	entry.NoiseRatio = noiseRatio(r)
 	for i, e := range entry.Expected {
 		if r.Series != nil {
 			e.Sampling = nil // a series draws no sample
@@ -371,7 +320,12 @@ func describeKeys(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) (*r
 	if out.Top = k.Job.Keys.Top; out.Top == 0 {
 		out.AtMost, out.ByChance = k.Job.Keys.AtMost, !k.Rule.Counts()
 	}
-	out.Target, out.Sample, out.Guarantee, out.Rule = &target, &sample, &g, ruleText(k.Rule)
+	out.Target, out.Sample, out.Guarantee = &target, &sample, &g
+	if t, ok := k.Rule.(*keys.Threshold); ok {
+		if out.Noise, out.SD, out.Above = "Laplace", t.Deviation(), t.At(); t.Gaussian() {
+			out.Noise = "Gaussian"
+		}
+	}
 	rate := 1.0
 	if s := plan.Sampling(d.Design); s != nil {
 		rate = 0
@@ -391,18 +345,6 @@ func describeKeys(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) (*r
 		out.Sizes = append(out.Sizes, size)
 	}
 	return out, nil
-}
-
-// ruleText is a rule of selection in words.
-func ruleText(r keys.Rule) string {
-	t, ok := r.(*keys.Threshold)
-	switch {
-	case !ok:
-		return "a coin for each of them, by the truncated geometric rule"
-	case t.Gaussian():
-		return fmt.Sprintf("a noisy number (Gaussian, standard deviation %.4g) above %d", t.Deviation(), t.At())
-	}
-	return fmt.Sprintf("a noisy number (Laplace, standard deviation %.4g) above %d", t.Deviation(), t.At())
 }
 
 // guarantee writes down one answer of the accountant.
@@ -448,35 +390,21 @@ func describeKept(d *plan.PricedDraw) *report.Kept {
 	return out
 }
 
-// collectedWords describes how a table of so many rows was drawn from its population.
-func collectedWords(c *job.Collected, f samplers.Facts, rows int64) string {
+// collected describes how a table of so many rows was drawn from its population.
+func collected(c *job.Collected, f samplers.Facts, rows int64) *report.Collected {
+	out := &report.Collected{Method: string(c.Method), Rate: f.Rate}
 	if c.Method == job.Rotation {
-		in := fmt.Sprintf("%d of %d", c.In, c.Waves)
-		if c.In == 0 {
-			in = fmt.Sprintf("the waves of one of %d patterns, of %d", len(c.Patterns), c.Waves)
-		}
-		return fmt.Sprintf("wave %d of a panel in which each unit is in %s, chosen at random and kept secret; "+
-			"the guarantee is for all waves together, and not against people who know in which waves a unit was, such as its interviewers",
-			c.Wave, in)
+		out.In, out.Waves, out.Patterns = c.In, c.Waves, len(c.Patterns)
+		return out
 	}
-	if f.Population > 0 && len(f.UnitColumns) == 0 {
-		return fmt.Sprintf("%s of %d units", c.Method, f.Population)
-	}
-	out := string(c.Method)
-	if len(f.UnitColumns) > 0 {
-		out += " by " + strings.Join(f.UnitColumns, " and ")
+	out.Population, out.By = f.Population, f.UnitColumns
+	if len(f.UnitColumns) == 0 && f.Population > 0 {
+		return out
 	}
 	if f.Population > 0 {
-		out += fmt.Sprintf(", %d of %d units", rows, f.Population)
+		out.Taken = rows
 	}
-	if rates := [2]float64{1 / f.MaxWeight, 1 / f.MinWeight}; rates[0] == rates[1] {
-		out += fmt.Sprintf(", at a rate of %.4g %%", 100*rates[0])
-	} else {
-		out += fmt.Sprintf(", at rates of %.4g %% to %.4g %%", 100*rates[0], 100*rates[1])
-	}
-	if c.Allocation != "" {
-		out += ", chosen as " + string(c.Allocation)
-	}
+	out.Least, out.Most, out.Allocation = 1/f.MaxWeight, 1/f.MinWeight, string(c.Allocation)
 	return out
 }
 

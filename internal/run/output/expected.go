@@ -107,18 +107,6 @@ func insteadText(j *job.Job, d samplers.Design, r *plan.PricedRelease, taken rep
 	return fmt.Sprintf(": as assumed, a ratio of two sums has a standard error of %.4g, a difference from the middle of the bounds of %.4g", a, b)
 }
 
-// oneEndText says of a share of intervals that they have no two ends, "" where that is of no account.
-func oneEndText(share float64) string {
-	switch n := math.Round(100 * share); {
-	case n < 1:
-		return ""
-	case n > 99:
-		return "as assumed, nearly all intervals have one end or none"
-	default:
-		return fmt.Sprintf("as assumed, about %.0f of 100 intervals have one end or none", n)
-	}
-}
-
 // samplingOf returns what drawing from a table by a design adds to the error e. The
 // error says why that is not public.
 func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sampling, error) {

@@ -13,7 +13,7 @@ import (
 // who signs the release, and for the public.
 const (
 	reportFile = "report.json"
-	pageFile   = "report.html"
+	PageFile   = "report.html"
 	publicFile = "report-public.html"
 )
 
@@ -29,7 +29,7 @@ func WriteReports(out *Folder, page *report.Page, rep *report.Report, values map
 	}
 	_, err := out.write(reportFile, 0o644, rep.WriteJSON)
 	if err == nil {
-		_, err = out.write(pageFile, 0o644, html(false))
+		_, err = out.write(PageFile, 0o644, html(false))
 	}
 	if err == nil {
 		_, err = out.write(publicFile, 0o644, html(true))

@@ -1,9 +1,7 @@
 package output
 
 import (
-	"bufio"
 	"slices"
-	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
@@ -85,29 +83,4 @@ func handled(h job.Handling) string {
 		return report.As(h.Text)
 	}
 	return ""
-}
-
-// writeLimited prints what is not in the values of one release.
-func writeLimited(b *bufio.Writer, indent int, r report.Release) {
-	if r.Limits == nil {
-		return
-	}
-	label := "limits"
-	for _, text := range r.Limits.Text {
-		Line(b, indent, label, text)
-		label = ""
-	}
-}
-
-// writeLimits prints what the noise does not tell: what is not in the values.
-func writeLimits(b *bufio.Writer, indent int, r *report.Report) {
-	label := "limits"
-	for _, l := range r.AllLimits() {
-		text := l.Text
-		if len(l.Releases) > 0 {
-			text += " (" + strings.Join(l.Releases, ", ") + ")"
-		}
-		Line(b, indent, label, text)
-		label = ""
-	}
 }

@@ -31,7 +31,7 @@ func WritePages(ctx context.Context, dir string) error {
 	if err != nil {
 		return failure.New(failure.ExitUsage, "REPORT_UNREADABLE", "%s: %v", filepath.Join(dir, reportFile), err)
 	}
-	for _, name := range []string{pageFile, publicFile} {
+	for _, name := range []string{PageFile, publicFile} {
 		var b bytes.Buffer
 		if err := page.WriteHTML(&b, &r, values, name == publicFile); err != nil {
 			return failure.New(failure.ExitBug, "REPORT", "%v", err)

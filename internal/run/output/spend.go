@@ -1,10 +1,6 @@
 package output
 
 import (
-	"bufio"
-	"fmt"
-	"strings"
-
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/privacy/rational"
@@ -42,36 +38,4 @@ func exact(g job.Guarantee) report.Exact {
 		return report.Exact{Epsilon: rational.Format(g.Epsilon), Delta: "0"}
 	}
 	return report.Exact{Epsilon: rational.Format(g.Epsilon), Delta: rational.Format(g.Delta)}
-}
-
-// writeSpend writes what the job spends in all, and the share of each release; or what
-// was asked for in ρ.
-func writeSpend(b *bufio.Writer, r *report.Report) {
-	if text := r.Spend.Text(); text != "" {
-		Line(b, 0, "budget of the job", text)
-	}
-	for _, e := range r.Releases {
-		if text := e.Asked(); text != "" {
-			Line(b, 2, e.Name, text)
-		}
-	}
-}
-
-// writeShares says the same in one or two lines.
-func writeShares(b *bufio.Writer, r *report.Report) {
-	if text := r.Spend.Text(); text != "" {
-		Line(b, 0, "budget of the job", text)
-	}
-	var parts []string
-	for _, e := range r.Releases {
-		if text := e.Amount(); text != "" {
-			parts = append(parts, e.Name+" "+text)
-		}
-	}
-	if n := len(parts) - shownReleases; n > 0 {
-		parts = append(parts[:shownReleases], fmt.Sprintf("and %d more", n))
-	}
-	if len(parts) > 0 {
-		Line(b, 0, "asked for", strings.Join(parts, "; "))
-	}
 }

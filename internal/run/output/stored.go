@@ -34,7 +34,7 @@ func Holds(dir string, files []ledger.File) bool {
 func Difference(dir string, files []ledger.File) string {
 	for _, f := range files {
 		b, err := readIn(dir, f.Path)
-		page := f.Path == pageFile || f.Path == publicFile
+		page := f.Path == PageFile || f.Path == publicFile
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return f.Path + " is missing"
