@@ -161,7 +161,7 @@ func TestKeptSample(t *testing.T) {
 		valid(t, schema(t, "report-v1.schema.json"), filepath.Join(o2.Dir, "report.json"))
 		for _, page := range []string{"report.html", "report-public.html"} {
 			b, err := os.ReadFile(filepath.Join(o2.Dir, page))
-			if err != nil || !strings.Contains(string(b), "is the sample "+k.ID+", which an earlier job drew and kept") {
+			if err != nil || !strings.Contains(string(b), k.ID+", used by earlier jobs (1)") {
 				t.Errorf("%s does not say which draw it was: %v", page, err)
 			}
 		}
