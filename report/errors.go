@@ -47,7 +47,7 @@ func numbers(w words, r *Report, columns bool) document.Section {
 	return s
 }
 
-// meanings says once what columns of the same name and meaning hold.
+// meanings lists the columns of releases, those of the same name and meaning once.
 func meanings(w words, r *Report) []document.Part {
 	t := &document.Table{Name: w.t("error.columns"), Named: true, Head: document.Columns(w.t("error.column"), w.t("error.meaning"), w.t("error.in"))}
 	t.Head[1].Wide = true
@@ -183,7 +183,7 @@ func (e ExpectedError) rows(w words) (out [][]document.Cell) {
 	return out
 }
 
-// oneEnds says of a share of intervals that they have no two ends, "" where that is of no account.
+// oneEnds writes the share of intervals that have no two ends, "" where that is of no account.
 func oneEnds(w words, share float64) string {
 	switch n := math.Round(100 * share); {
 	case n < 1:

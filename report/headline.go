@@ -69,7 +69,7 @@ func chance(w words, g Guarantee, d Dataset) string {
 	return g.attacker().Chance(w.language, g.Relation, w.one(d), d.Place())
 }
 
-// promise says what everything that was released guarantees, to whom, and where that is weak.
+// promise lists the guarantees of everything that was released, and where they are weak.
 func promise(w words, r *Report) []document.Part {
 	out := []document.Part{{Label: w.t("promise.meaning"), Text: chance(w, r.Guarantee, r.Dataset)}}
 	for _, c := range cautions(w, r.Guarantee, r.Dataset) {

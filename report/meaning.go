@@ -71,7 +71,7 @@ func (w words) rowOf(unit string) string {
 	return unit
 }
 
-// Collected says how somebody drew the table from its population.
+// Collected is the design by which somebody drew the table from its population.
 type Collected struct {
 	Method string `json:"method"`
 	// In is in how many of Waves waves each unit of a panel is, or 0 where it follows one of Patterns patterns.

@@ -71,7 +71,7 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 	}
 }
 
-// moreRows says that a table leaves rows out, "" where it has all.
+// moreRows counts the rows that a table leaves out, "" for none.
 func (v *view) moreRows(n int) string {
 	if n <= 0 {
 		return ""

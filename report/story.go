@@ -79,7 +79,7 @@ func story(w words, r *Report) []storyView {
 	return out
 }
 
-// text says which wave of a panel the release is about, and who pays, "" where there is no panel.
+// text names the wave of a panel and who pays for it, "" where there is no panel.
 func (p *Panel) text(w words) string {
 	switch {
 	case p == nil:

@@ -8,6 +8,28 @@ import (
 	"github.com/dprelease/dprelease/internal/say/document"
 )
 
+// Fact is a sentence with a label, and Facts are some with a heading.
+type (
+	Fact  struct{ Label, Text string }
+	Facts struct {
+		Title string
+		All   []Fact
+	}
+)
+
+// WriteFacts writes facts for a terminal, as reports and plans are written.
+func WriteFacts(out io.Writer, all ...Facts) error {
+	var sections []document.Section
+	for _, f := range all {
+		s := document.Section{Title: f.Title}
+		for _, one := range f.All {
+			s.Parts = append(s.Parts, document.Part{Label: one.Label, Text: one.Text})
+		}
+		sections = append(sections, s)
+	}
+	return document.WriteText(out, sections...)
+}
+
 // The most releases that the account of a run names, those of no use first, and the most rows of each that it prints.
 const (
 	shownReleases = 5
@@ -164,7 +186,7 @@ func planned(w words, r *Report) []document.Part {
 // signs begin the line of a release; a terminal gives them a colour.
 var signs = map[string]string{"poor": "✗", "fair": "!", "good": "✓"}
 
-// useless says first which releases are not worth their price.
+// useless lists the releases that are not worth their price.
 func useless(w words, r *Report) (out []document.Part) {
 	for _, e := range r.Releases {
 		if k := slices.IndexFunc(e.Expected, func(x ExpectedError) bool { return x.Useless() != "" }); k >= 0 {
@@ -174,7 +196,7 @@ func useless(w words, r *Report) (out []document.Part) {
 	return out
 }
 
-// leftOut says what is not in the values; what is alike is said once.
+// leftOut lists the limits of the releases, each once.
 func leftOut(w words, r *Report) (out []document.Part) {
 	for _, l := range r.allLimits(w) {
 		out = append(out, document.Part{Label: w.t("terminal.limits"), Text: l.words()})
@@ -182,7 +204,7 @@ func leftOut(w words, r *Report) (out []document.Part) {
 	return out
 }
 
-// spent says what the job spends in all and what was asked for each release; short, in one line.
+// spent lists the cost of the job and what was asked for each release; short, in one line.
 func spent(w words, r *Report, short bool) (out []document.Part) {
 	if text := r.Spend.text(w); text != "" {
 		out = append(out, document.Part{Label: w.t("spend.label"), Text: text})
@@ -205,7 +227,7 @@ func spent(w words, r *Report, short bool) (out []document.Part) {
 	return out
 }
 
-// charged says what everything costs, and who pays for a panel.
+// charged writes the cost of everything, and who pays for a panel.
 func charged(w words, r *Report) document.Part {
 	label := "charged.all"
 	if p := r.Dataset.Panel; p != nil {
@@ -220,7 +242,7 @@ func charged(w words, r *Report) document.Part {
 	return document.Part{Label: w.t(label), Text: charge(r.Guarantee) + " (" + r.Guarantee.Method + ")"}
 }
 
-// said is what a report says of one release in words.
+// said lists the sentences of a report on one release.
 func said(w words, r *Report, e Release) (out []document.Part) {
 	add := func(label string, texts ...string) {
 		for _, text := range texts {

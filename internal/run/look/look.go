@@ -13,7 +13,6 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/say/document"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
@@ -185,31 +184,31 @@ func declaredText(c job.Column) string {
 
 // WriteText prints the look for the one person who may see it.
 func (l *Look) WriteText(w io.Writer) error {
-	head := []document.Part{{Text: "CONFIDENTIAL: " + l.Warning}}
+	head := []report.Fact{{Text: "CONFIDENTIAL: " + l.Warning}}
 	if len(l.Failures) == 0 {
-		head = append(head, document.Part{Text: "nothing was found at which a run of job " + l.Job.Name + " would fail"})
+		head = append(head, report.Fact{Text: "nothing was found at which a run of job " + l.Job.Name + " would fail"})
 	} else {
-		head = append(head, document.Part{Text: "a run of job " + l.Job.Name + " would fail, or release nothing of use:"})
+		head = append(head, report.Fact{Text: "a run of job " + l.Job.Name + " would fail, or release nothing of use:"})
 	}
 	for _, f := range l.Failures {
-		head = append(head, document.Part{Text: "  " + f.Code + ": " + f.Why})
+		head = append(head, report.Fact{Text: "  " + f.Code + ": " + f.Why})
 	}
-	sections := []document.Section{{Parts: head}, {Title: "this look", Parts: append([]document.Part{{Label: "ledger", Text: l.Record},
+	sections := []report.Facts{{All: head}, {Title: "this look", All: append([]report.Fact{{Label: "ledger", Text: l.Record},
 		{Label: "rows", Text: fmt.Sprintf("%d (%s)", l.Rows, l.Declared)}}, l.facts()...)}}
 	for _, t := range l.Tables {
-		parts := append([]document.Part{{Label: "rows", Text: fmt.Sprint(t.Rows)}}, t.facts()...)
+		parts := append([]report.Fact{{Label: "rows", Text: fmt.Sprint(t.Rows)}}, t.facts()...)
 		for _, name := range slices.Sorted(maps.Keys(t.Without)) {
-			parts = append(parts, document.Part{Label: "without " + name, Text: fmt.Sprintf("%d of its units have no row in table %s", t.Without[name], name)})
+			parts = append(parts, report.Fact{Label: "without " + name, Text: fmt.Sprintf("%d of its units have no row in table %s", t.Without[name], name)})
 		}
-		sections = append(sections, document.Section{Title: "table " + t.Name, Parts: parts})
+		sections = append(sections, report.Facts{Title: "table " + t.Name, All: parts})
 	}
-	return document.WriteText(w, sections...)
+	return report.WriteFacts(w, sections...)
 }
 
-// facts says what was found in a table.
-func (l *Look) facts() (out []document.Part) {
+// facts lists the findings in a table.
+func (l *Look) facts() (out []report.Fact) {
 	add := func(label, format string, args ...any) {
-		out = append(out, document.Part{Label: label, Text: fmt.Sprintf(format, args...)})
+		out = append(out, report.Fact{Label: label, Text: fmt.Sprintf(format, args...)})
 	}
 	for _, c := range l.Columns {
 		add("column "+c.Name, "%s", c.Declared)
@@ -281,9 +280,9 @@ func (c *LookColumn) unusable(rows int64) string {
 	return fmt.Sprintf("column %s: %d of %d values are texts that are no number, so what is released of it would be about the others; %s", c.Name, c.Unread, rows, reason)
 }
 
-// facts says what was found in a column.
-func (c *LookColumn) facts() []document.Part {
-	out := []document.Part{{Label: "  in the table", Text: c.Stored}}
+// facts lists the findings in a column.
+func (c *LookColumn) facts() []report.Fact {
+	out := []report.Fact{{Label: "  in the table", Text: c.Stored}}
 	for _, k := range []struct {
 		what string
 		n    int64
@@ -292,11 +291,11 @@ func (c *LookColumn) facts() []document.Part {
 		{"above the upper bound", c.Above}, {"outside the domain", c.Outside},
 	} {
 		if k.n > 0 {
-			out = append(out, document.Part{Label: "  " + k.what, Text: fmt.Sprintf("%d rows", k.n)})
+			out = append(out, report.Fact{Label: "  " + k.what, Text: fmt.Sprintf("%d rows", k.n)})
 		}
 	}
 	for _, value := range slices.Sorted(maps.Keys(c.Foreign)) {
-		out = append(out, document.Part{Label: "  not listed", Text: fmt.Sprintf("%q in %d rows", value, c.Foreign[value])})
+		out = append(out, report.Fact{Label: "  not listed", Text: fmt.Sprintf("%q in %d rows", value, c.Foreign[value])})
 	}
 	return out
 }
