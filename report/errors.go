@@ -94,8 +94,6 @@ func errorsOf(w words, e Release) (known []expectation, notes []string) {
 		name, measured := x.Field, x.NoiseSD > 0 || x.Half95 > 0
 		if x.Note != "" && measured {
 			name += " (" + x.Note + ")"
-		} else if x.Note != "" && x.Field != "estimate" {
-			say(x.Field + ": " + x.Note)
 		} else if x.Note != "" {
 			say(x.Note)
 		}
