@@ -48,94 +48,12 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	if err := begun(j, time.Now()); err != nil {
 		return nil, err
 	}
-	set := run.NewMechanisms(ctx, j, o.programs(j))
-	defer set.Close()
-	watch := o.watch()
-	spending := o.budget(watch)
-	if far := address.Is(j.Output.Dir); far && o.Diagnostics {
-		return nil, failure.InJob(j, "output.dir", "is in object storage, and private facts are written to a folder of this machine only", "leave --diagnostics out")
-	} else if !far {
-		output.RemoveStale(filepath.Dir(j.Output.Dir))
-	}
-	priced, err := plan.Make(ctx, j, set, budget.Remembered{})
-	if err != nil {
-		return nil, err
-	}
-	ids, err := budget.NewIDs(priced)
-	if err != nil {
-		return nil, err
-	}
-	watch(run.Event{Kind: "plan"})
-	o.reach("planned")
-	if err := budget.SizeIsPublic(ctx, j); err != nil {
-		return nil, err
-	}
-	// A table that cannot be read leaves nothing behind, not even a new ledger.
-	t, err := run.OpenTable(ctx, priced.Planned, o.memory)
-	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
-	o.reach("opened")
-	b, err := budget.Open(ctx, priced, t, ids, spending)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	o.reach("ledger")
-	b.Tidy(ctx)
-	measured, err := o.measure(ctx, priced, t, set, b)
-	if err != nil {
-		return nil, err
-	}
-	looked, err := budget.LookedAt(ctx, b.Ledger, j)
-	if err != nil {
-		return nil, failure.OfLedger(ctx, err)
-	}
-	if found, err := b.Released(ctx, t); found != nil || err != nil {
-		return again(j, found), err
-	}
-	if err := b.OpenSamples(ctx, t); err != nil {
-		return nil, err
-	}
-	// Whatever can go wrong with the page's figures goes wrong before the debit.
-	o.reach("paging")
-	describe := func(p *plan.Priced) (rep report.Report, page *report.Page, err error) {
-		if rep, err = output.Describe(p, o.Version); err == nil {
-			err = rep.Judge()
+	a := &attempt{job: j, o: o, watch: o.watch()}
+	defer a.end()
+	for _, step := range []func(context.Context) (*Outcome, error){a.prepare, a.page, a.pay} {
+		if done, err := step(ctx); done != nil || err != nil {
+			return done, err
 		}
-		for i, d := range rep.Draws {
-			if id := ids[d.Name]; id != "" && err == nil {
-				rep.Draws[i].Kept.ID = id
-			}
-		}
-		if err == nil {
-			page, err = report.NewPage(&rep)
-		}
-		if err != nil {
-			err = failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
-		}
-		return rep, page, err
-	}
-	rep, page, err := describe(priced)
-	if err != nil {
-		return nil, err
-	}
-	out, err := output.NewFolder(j.Output.Dir, o.disk)
-	if err != nil {
-		return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
-	}
-	defer out.Discard()
-	if err := set.Witnessed(ctx, priced.Planned); err != nil {
-		return nil, err
-	}
-	engine, stop, err := o.engine(ctx, priced, t)
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	if found, err := b.Debit(ctx, t, out); found != nil || err != nil {
-		return again(j, found), err
 	}
 	// From here on a failure is one of a fixed set of codes (P20), a panic among them,
 	// and says that the debit stands (P21).
@@ -145,7 +63,138 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 		}
 		err = failure.AfterDebit(err)
 	}()
-	o.reach("debited")
+	a.o.reach("debited")
+	return a.draw(ctx)
+}
+
+// attempt is a run on its way: what each step has found for those that follow.
+type attempt struct {
+	job      *Job
+	o        Options
+	watch    func(run.Event)
+	priced   *plan.Priced
+	ids      map[string]string
+	set      *run.Mechanisms
+	table    *run.OpenedTable
+	budget   *budget.Budget
+	measured []*run.Measurement // of a series, else nil
+	looked   *report.Look
+	report   report.Report
+	pages    *report.Page
+	out      *output.Folder
+	engine   run.Engine
+	undo     []func()
+}
+
+// later has f called when the attempt ends.
+func (a *attempt) later(f func()) { a.undo = append(a.undo, f) }
+
+// end gives back what was opened, the last first.
+func (a *attempt) end() {
+	for _, f := range a.undo {
+		defer f()
+	}
+}
+
+// prepare plans, and opens the table and the ledger. It returns an outcome where the releases were made before.
+func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
+	j := a.job
+	a.set = run.NewMechanisms(ctx, j, a.o.programs(j))
+	a.later(a.set.Close)
+	spending := a.o.budget(a.watch)
+	if far := address.Is(j.Output.Dir); far && a.o.Diagnostics {
+		return nil, failure.InJob(j, "output.dir", "is in object storage, and private facts are written to a folder of this machine only", "leave --diagnostics out")
+	} else if !far {
+		output.RemoveStale(filepath.Dir(j.Output.Dir))
+	}
+	if a.priced, err = plan.Make(ctx, j, a.set, budget.Remembered{}); err != nil {
+		return nil, err
+	}
+	if a.ids, err = budget.NewIDs(a.priced); err != nil {
+		return nil, err
+	}
+	a.watch(run.Event{Kind: "plan"})
+	a.o.reach("planned")
+	if err := budget.SizeIsPublic(ctx, j); err != nil {
+		return nil, err
+	}
+	// A table that cannot be read leaves nothing behind, not even a new ledger.
+	if a.table, err = run.OpenTable(ctx, a.priced.Planned, a.o.memory); err != nil {
+		return nil, err
+	}
+	a.later(func() { a.table.Close() })
+	a.o.reach("opened")
+	if a.budget, err = budget.Open(ctx, a.priced, a.table, a.ids, spending); err != nil {
+		return nil, err
+	}
+	a.later(func() { a.budget.Close() })
+	a.o.reach("ledger")
+	a.budget.Tidy(ctx)
+	if a.measured, err = a.o.measure(ctx, a.priced, a.table, a.set, a.budget); err != nil {
+		return nil, err
+	}
+	if a.looked, err = budget.LookedAt(ctx, a.budget.Ledger, j); err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	if found, err := a.budget.Released(ctx, a.table); found != nil || err != nil {
+		return again(j, found), err
+	}
+	return nil, a.budget.OpenSamples(ctx, a.table)
+}
+
+// page makes the report and its page without results, and the folder for them: whatever can go wrong with the page's figures
+// goes wrong before the debit.
+func (a *attempt) page(context.Context) (_ *Outcome, err error) {
+	a.o.reach("paging")
+	if err = a.describe(a.priced); err != nil {
+		return nil, err
+	}
+	if a.out, err = output.NewFolder(a.job.Output.Dir, a.o.disk); err != nil {
+		return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
+	}
+	a.later(a.out.Discard)
+	return nil, nil
+}
+
+func (a *attempt) describe(p *plan.Priced) (err error) {
+	var rep report.Report
+	if rep, err = output.Describe(p, a.o.Version); err == nil {
+		err = rep.Judge()
+	}
+	for i, d := range rep.Draws {
+		if id := a.ids[d.Name]; id != "" && err == nil {
+			rep.Draws[i].Kept.ID = id
+		}
+	}
+	a.report = rep
+	if err == nil {
+		a.pages, err = report.NewPage(&a.report)
+	}
+	if err != nil {
+		err = failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
+	}
+	return err
+}
+
+// pay asks plugins a last time, starts the machines of an engine, and debits the budget. It returns an outcome where another
+// run made the releases meanwhile.
+func (a *attempt) pay(ctx context.Context) (*Outcome, error) {
+	if err := a.set.Witnessed(ctx, a.priced.Planned); err != nil {
+		return nil, err
+	}
+	engine, stop, err := a.o.engine(ctx, a.priced, a.table)
+	if err != nil {
+		return nil, err
+	}
+	a.engine = engine
+	a.later(stop)
+	found, err := a.budget.Debit(ctx, a.table, a.out)
+	return again(a.job, found), err
+}
+
+// draw draws all samples and makes all releases under the lease of the debit, and delivers them.
+func (a *attempt) draw(ctx context.Context) (*Outcome, error) {
+	b, t := a.budget, a.table
 	leased, release := b.Ledger.Keep(ctx, b.Ticket)
 	defer func() {
 		release()
@@ -160,40 +209,43 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	if err != nil {
 		return nil, err
 	}
-	r := run.New(priced.Planned, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics, Engine: engine, Allotment: allotment})
+	r := run.New(a.priced.Planned, t, a.set, run.Options{Observe: a.watch, Diagnostics: a.o.Diagnostics, Engine: a.engine, Allotment: allotment})
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
 	draws := r.Draws
-	if measured != nil {
-		draws = func(ctx context.Context) error { return r.Figures(ctx, measured) }
+	if a.measured != nil {
+		draws = func(ctx context.Context) error { return r.Figures(ctx, a.measured) }
 	}
 	if err := whole(content(draws(leased))); err != nil {
 		known := run.CodeOf(leased, err)
 		b.Failed(ctx, t, known, run.BlamesData(leased, known, err))
 		return nil, known
 	}
-	o.reach("drawn")
-	// Too late for an interrupt: what is left takes no time and must not be cut.
-	interruptible := ctx
-	ctx = context.WithoutCancel(ctx)
+	a.o.reach("drawn")
+	return a.deliver(ctx, r)
+}
+
+// deliver publishes the releases of a run. It is too late for an interrupt: what is left takes no time and must not be cut.
+func (a *attempt) deliver(interruptible context.Context, r *run.Runner) (*Outcome, error) {
+	b, t, ctx := a.budget, a.table, context.WithoutCancel(interruptible)
 	if r.Plan.CapsFound() { // the report says what the releases are, and not what they could have been
-		if rep, page, err = describe(priced.Chosen(r.Plan)); err != nil {
+		if err := a.describe(a.priced.Chosen(r.Plan)); err != nil {
 			b.Failed(ctx, t, err, false)
 			return nil, err
 		}
 	}
-	rep.Budget, rep.Look = b.Account(), looked
-	outcome, err := deliver(ctx, r, rep, page, out, b, o.reach, func() error { return o.hour.publishes(interruptible) })
+	a.report.Budget, a.report.Look = b.Account(), a.looked
+	outcome, err := deliver(ctx, r, a.report, a.pages, a.out, b, a.o.reach, func() error { return a.o.hour.publishes(interruptible) })
 	if err != nil {
 		known := failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 		b.Failed(ctx, t, known, false)
 		return nil, known
 	}
-	o.reach("visible")
+	a.o.reach("visible")
 	if err := b.Published(ctx, b.Ticket.Release); err != nil {
 		return nil, err
 	}
-	o.reach("published")
-	watch(run.Event{Kind: "published"})
+	a.o.reach("published")
+	a.watch(run.Event{Kind: "published"})
 	return outcome, nil
 }
 
