@@ -8,7 +8,8 @@ import (
 
 // SliceKind is the type of the values in the column of an account's slices. The same bytes read
 // in two ways would be cut in two ways, and each unit be paid for out of several limits (P26).
-// So an account keeps the kind of its first debit. "" stands for a kind that is not known yet.
+// So an account keeps the kind of its first debit, and after a comma how its file writes such values where the job says it.
+// "" stands for a kind that is not known yet.
 type SliceKind string
 
 // The kinds. Integers, decimals and other numbers are one kind, and so are dates and
@@ -62,7 +63,8 @@ func numberOf(text string) (*big.Rat, bool) {
 
 // suits refuses a text that cannot name a slice of the kind.
 func (k SliceKind) suits(is string) error {
-	if first, ok := map[SliceKind]string{NumberSlices: "#", BoolSlices: "?", DateSlices: "@", TimeSlices: ":"}[k]; ok && !strings.HasPrefix(spelled(is), first) {
+	kind, _, _ := strings.Cut(string(k), ", ")
+	if first, ok := map[SliceKind]string{NumberSlices: "#", BoolSlices: "?", DateSlices: "@", TimeSlices: ":"}[SliceKind(kind)]; ok && !strings.HasPrefix(spelled(is), first) {
 		return refuse(CodeAccount, "the slices of the account are values of the kind %s, and %q is none", k, is)
 	}
 	return nil
@@ -81,7 +83,7 @@ func (a *Account) admitKind(k SliceKind) error {
 	case k == "":
 		return refuse(CodeAccount, "the kind of the column %s is not known", a.Slice.Column)
 	case a.SliceKind != "" && a.SliceKind != k:
-		return refuse(CodeAccount, "this job reads the column %s as %s, and the account of %s was charged for slices by %s read as %s: a row could be in two slices, and each has its own limit; give the column the type that it had (dataset.columns), or leave type out as before",
+		return refuse(CodeAccount, "this job reads the column %s as %s, and the account of %s was charged for slices by %s read as %s: a row could be in two slices, and each has its own limit; give the column the type that it had (dataset.columns), or leave type out as before, and write the file as before (dataset.source)",
 			a.Slice.Column, k, a.Key.account(), a.Slice.Column, a.SliceKind)
 	}
 	return k.suits(a.Slice.Is)

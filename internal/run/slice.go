@@ -102,14 +102,14 @@ var sliceKinds = map[table.Kind]ledger.SliceKind{
 	table.Bool: ledger.BoolSlices, table.Date: ledger.DateSlices, table.Timestamp: ledger.DateSlices, table.Time: ledger.TimeSlices,
 }
 
-// SliceKind returns the kind of the values in the column of the slices, "" where the job has
+// SliceKind returns the kind of the values in the column of the slices, and how a CSV file writes them, "" where the job has
 // none.
-func (o *OpenedTable) SliceKind(column string) ledger.SliceKind {
-	if column == "" {
+func (o *OpenedTable) SliceKind(j *job.Job) ledger.SliceKind {
+	if j.Dataset.Slice == nil {
 		return ""
 	}
-	c, _ := o.column(column)
-	return sliceKinds[c.Kind]
+	c, _ := o.column(j.Dataset.Slice.Column)
+	return sliceKinds[c.Kind] + ledger.SliceKind(asWritten(c, &j.Dataset.Source))
 }
 
 // Rows is the number of rows of the slice.

@@ -21,23 +21,31 @@ var keyKinds = map[table.Kind]bool{table.String: true, table.Int: true, table.Fl
 // without a column of the unit. The same key in two forms is two units.
 func (o *OpenedTable) KeyForm(j *job.Job) string {
 	c, ok := o.column(j.Dataset.Key.Column)
-	if !ok {
-		return ""
-	}
-	form, source := c.Kind.String(), &j.Dataset.Source
-	written := []string{"dates", source.Dates}
+	form := c.Kind.String()
 	switch {
+	case !ok:
+		return ""
 	case c.Kind == table.String:
-		form, written = "texts", []string{"encoding", source.Encoding}
+		form = "texts"
 	case keyKinds[c.Kind]:
-		form, written = "whole numbers", []string{"decimal", source.Decimal, "thousands", source.Thousands}
+		form = "whole numbers"
 	}
-	for i := 0; c.Text && i < len(written); i += 2 {
-		if written[i+1] != "" {
-			form += " with " + written[i] + ": " + written[i+1]
+	return form + asWritten(c, &j.Dataset.Source)
+}
+
+// asWritten lists what the job says of the way in which a CSV file writes the values of a column: the same bytes that are read
+// in two ways are two values.
+func asWritten(c table.Column, s *job.Source) (text string) {
+	ways := []string{"decimal", s.Decimal, "thousands", s.Thousands, "dates", s.Dates}
+	if c.Kind == table.String {
+		ways = []string{"encoding", s.Encoding}
+	}
+	for i := 0; c.Text && i < len(ways); i += 2 {
+		if ways[i+1] != "" {
+			text += ", " + ways[i] + ": " + ways[i+1]
 		}
 	}
-	return form
+	return text
 }
 
 // mostWhole is the first whole number that a float64 does not tell from all others.

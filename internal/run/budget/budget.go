@@ -133,7 +133,7 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Fold
 	if err != nil {
 		return nil, err
 	}
-	q.SliceKind = t.SliceKind(q.Account.Slice.Column)
+	q.SliceKind = t.SliceKind(b.plan.Job)
 	pin(&q, b.plan, t)
 	if q.Folder, err = filepath.Abs(out.Temp); err == nil {
 		q.Host, err = os.Hostname()

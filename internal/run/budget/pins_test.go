@@ -160,7 +160,7 @@ const slicedOne = `version: 1
 job: JOB
 dataset:
   id: people
-  source: {path: DIR/t.csv}
+  source: {path: DIR/t.csv SOURCE}
   relation: add-remove
   slice: {column: SLICE}
   unit: {column: hh, name: household, rows: 1}
@@ -179,6 +179,8 @@ const (
 // Files whose columns have two meanings, by how the job says that they are written.
 var (
 	numbers = map[string]string{"t.csv": "hh,hh2,who\n1,a,x\n\"1.000\",b,y\n\"2.000\",c,x\n"}
+	written = map[string]string{"t.csv": "hh,who,sex,day,part\n1,x,x,02/03/2026,1.000\n2,y,y,02/03/2026,1.000\n3,x,x,05/06/2026,2.000\n"}
+	towns   = map[string]string{"t.csv": "hh,who,sex,town\n1,x,x,H\xe5land\n2,y,y,H\xe5land\n3,x,x,Oslo\n"}
 	umlauts = map[string]string{"t.csv": "hh,hh2,who\nM\xfcller,a,x\nH\xe5nsel,b,y\nZ\xf6llner,c,x\n"}
 	monthly = map[string]string{"t.csv": "hh,hh2,who,month\n1,a,x,2026-01\n2,b,y,2026-01\n1,a,x,2026-02\n3,c,y,2026-02\n2,b,x,2026-03\n"}
 	parts   = map[string]string{"t.csv": "hh,who,age,members\n1,x,y,1\n2,y,y,2\n3,x,y,3\n4,y,x,1\n5,x,x,2\n6,y,x,3\n",
@@ -272,6 +274,15 @@ var cells = []cell{
 		first: []string{"UNIT", oneRow, "POPULATION", "30"}, second: []string{"UNIT", strings.Replace(oneRow, "hh,", "hh2,", 1), "POPULATION", "30"}},
 	{name: "slices/texts and then numbers", pin: "slices", job: slicedOne, code: ledger.CodeAccount, adds: true, refused: true,
 		first: []string{"SLICE", "members, is: '1'"}, second: []string{"SLICE", "members, is: '1'", "COLUMNS", "members: {type: number}, "}},
+	{name: "slices/days that are written otherwise", pin: "slices", job: slicedOne, files: written, code: ledger.CodeAccount, adds: true, refused: true,
+		first:  []string{"SLICE", "day, is: '2026-03-02'", "COLUMNS", "day: {type: date}, ", "SOURCE", ", dates: 02/01/2006"},
+		second: []string{"SLICE", "day, is: '2026-02-03'", "COLUMNS", "day: {type: date}, ", "SOURCE", ", dates: 01/02/2006", "by: [who]", "by: [sex]", "who:", "sex:"}},
+	{name: "slices/numbers that are written otherwise", pin: "slices", job: slicedOne, files: written, code: ledger.CodeAccount, adds: true, refused: true,
+		first:  []string{"SLICE", "part, is: '1000'", "COLUMNS", "part: {type: number}, ", "SOURCE", ", decimal: ',', thousands: '.'"},
+		second: []string{"SLICE", "part, is: '1'", "COLUMNS", "part: {type: number}, ", "by: [who]", "by: [sex]", "who:", "sex:"}},
+	{name: "slices/texts in another encoding", pin: "slices", job: slicedOne, files: towns, code: ledger.CodeAccount, adds: true, refused: true,
+		first:  []string{"SLICE", "town, is: Håland", "SOURCE", ", encoding: latin1"},
+		second: []string{"SLICE", "town, is: Hĺland", "SOURCE", ", encoding: windows-1250", "by: [who]", "by: [sex]", "who:", "sex:"}},
 	{name: "slices/another column", pin: "slices", job: slicedOne, code: ledger.CodeSame, adds: true, refused: true,
 		first: []string{"SLICE", "members, is: '1'"}, second: []string{"SLICE", "hh2, is: 'a'"}},
 }

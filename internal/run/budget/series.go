@@ -199,7 +199,7 @@ func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*
 		return err
 	}
 	q.Steps[0].Does.At = int64(at) + 1
-	q.Account.Slice.Is, q.SliceKind = s.step.Periods[at], t.SliceKind(q.Account.Slice.Column)
+	q.Account.Slice.Is, q.SliceKind = s.step.Periods[at], t.SliceKind(s.plan.Job)
 	pin(&q, s.plan, t)
 	q.Plan, q.Again, q.Lease, q.Content, q.Revise = one.key, s.options.Again, s.options.Lease, ledger.SeriesContent, true
 	// The columns of the slice are known before the debit: the slice was read.
