@@ -19,9 +19,7 @@ func main() {
 	if *mid {
 		all, err := columns(*data)
 		if err == nil {
-			var text string
-			if text, err = medianTable(all, *releases); err == nil {
-				fmt.Print(text)
+			if err = medianTable(os.Stdout, all, *releases); err == nil {
 				return
 			}
 		}

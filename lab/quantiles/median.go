@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/dprelease/dprelease/internal/plan/planner"
 	"github.com/dprelease/dprelease/lab/measure"
@@ -33,9 +33,8 @@ var sampledWays = []sampled{
 }
 
 // medianTable compares the median by the mechanism median with that by quantiles at rank one half: root mean square errors in value.
-func medianTable(columns []*column, releases int) (string, error) {
-	var b strings.Builder
-	b.WriteString("| column | rows | ε | design | `median` | `quantiles` at ½ | ratio |\n|---|---|---|---|---|---|---|\n")
+func medianTable(b io.Writer, columns []*column, releases int) error {
+	fmt.Fprint(b, "| column | rows | ε | design | `median` | `quantiles` at ½ | ratio |\n|---|---|---|---|---|---|---|\n")
 	for k, c := range columns {
 		for _, n := range []int{200, 10_000} {
 			rng := rand.New(rand.NewPCG(2026, uint64(100*k+n)))
@@ -51,14 +50,14 @@ func medianTable(columns []*column, releases int) (string, error) {
 					}
 					errs, err := some.rmse(s, epsilon, weights, releases, rng)
 					if err != nil {
-						return "", fmt.Errorf("%s, %s: %w", c.name, s.name, err)
+						return fmt.Errorf("%s, %s: %w", c.name, s.name, err)
 					}
-					fmt.Fprintf(&b, "| %s | %d | %g | %s | %.4g | %.4g | %.2f |\n", c.name, n, epsilon, s.name, errs[0], errs[1], errs[1]/errs[0])
+					fmt.Fprintf(b, "| %s | %d | %g | %s | %.4g | %.4g | %.2f |\n", c.name, n, epsilon, s.name, errs[0], errs[1], errs[1]/errs[0])
 				}
 			}
 		}
 	}
-	return b.String(), nil
+	return nil
 }
 
 // rmse returns the errors of both mechanisms.

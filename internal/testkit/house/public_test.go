@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,60 +33,64 @@ func TestPublicPackagesExportNothingInternal(t *testing.T) {
 // internals lists the exported declarations of a folder that name an internal package, and counts all.
 func internals(t *testing.T, dir string) (found []string, exported int) {
 	t.Helper()
-	files := token.NewFileSet()
-	packages, err := parser.ParseDir(files, dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range packages {
-		for _, f := range p.Files {
-			inner := map[string]bool{}
-			for _, i := range f.Imports {
-				path, err := strconv.Unquote(i.Path.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !strings.Contains(path, "/internal/") {
-					continue
-				}
-				inner[filepath.Base(path)] = true
-				if i.Name != nil {
-					inner[i.Name.Name] = true
-				}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner := map[string]bool{}
+		for _, i := range f.Imports {
+			path, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				t.Fatal(err)
 			}
-			look := func(name string, n ast.Node) {
-				exported++
-				ast.Inspect(n, func(n ast.Node) bool {
-					if x, ok := n.(*ast.SelectorExpr); ok {
-						if id, ok := x.X.(*ast.Ident); ok && inner[id.Name] {
-							found = append(found, name+" ("+id.Name+"."+x.Sel.Name+")")
-						}
-					}
-					return true
-				})
+			if !strings.Contains(path, "/internal/") {
+				continue
 			}
-			for _, d := range f.Decls {
-				switch d := d.(type) {
-				case *ast.FuncDecl:
-					if d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv)) {
-						look(d.Name.Name, d.Type.Params)
-						if d.Type.Results != nil {
-							look(d.Name.Name, d.Type.Results)
-						}
+			inner[filepath.Base(path)] = true
+			if i.Name != nil {
+				inner[i.Name.Name] = true
+			}
+		}
+		look := func(name string, n ast.Node) {
+			exported++
+			ast.Inspect(n, func(n ast.Node) bool {
+				if x, ok := n.(*ast.SelectorExpr); ok {
+					if id, ok := x.X.(*ast.Ident); ok && inner[id.Name] {
+						found = append(found, name+" ("+id.Name+"."+x.Sel.Name+")")
 					}
-				case *ast.GenDecl:
-					for _, s := range d.Specs {
-						switch s := s.(type) {
-						case *ast.TypeSpec:
-							if s.Name.IsExported() {
-								for _, n := range shown(s.Type) {
-									look(s.Name.Name, n)
-								}
+				}
+				return true
+			})
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv)) {
+					look(d.Name.Name, d.Type.Params)
+					if d.Type.Results != nil {
+						look(d.Name.Name, d.Type.Results)
+					}
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					switch s := s.(type) {
+					case *ast.TypeSpec:
+						if s.Name.IsExported() {
+							for _, n := range shown(s.Type) {
+								look(s.Name.Name, n)
 							}
-						case *ast.ValueSpec:
-							if s.Names[0].IsExported() && s.Type != nil {
-								look(s.Names[0].Name, s.Type)
-							}
+						}
+					case *ast.ValueSpec:
+						if s.Names[0].IsExported() && s.Type != nil {
+							look(s.Names[0].Name, s.Type)
 						}
 					}
 				}
