@@ -11,7 +11,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/internal/say/figure"
+	figure "github.com/dprelease/dprelease/internal/say/figure/plot"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 )
 
 func (s study) lossName() string {
@@ -52,10 +52,10 @@ func together(all []study) string {
 }
 
 // loss draws the loss over epsilon, one panel a study.
-func loss(all []study) figure.Row {
-	var row figure.Row
+func loss(all []study) plot.Row {
+	var row plot.Row
 	for _, s := range all {
-		f := figure.New(figure.Axes{Title: s.title, X: "ε", Y: s.lossName(), LogX: true})
+		f := plot.New(plot.Axes{Title: s.title, X: "ε", Y: s.lossName(), LogX: true})
 		var low, median, high []float64
 		for _, p := range s.points {
 			low, median, high = append(low, p.low), append(median, p.median), append(high, p.high)

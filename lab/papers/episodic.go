@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
 
@@ -19,7 +19,7 @@ func episodicTake() (exhibit, error) {
 		text: "Two clusters of 20 records, one drawn, n_L of its records drawn, a mechanism with ε = 1. Theorem 3 of the paper (η = Π n_j/N_j, ε' = log(1 + η(e^ε − 1))) against the three sound forms of P5. " +
 			"They meet at n_L = 1, where the theorem is sound.",
 		alt: "Theorem 3 lies below the sound bounds for every n_L above 1"}
-	f := figure.New(figure.Axes{X: "n_L", Y: "ε on the population"})
+	f := plot.New(plot.Axes{X: "n_L", Y: "ε on the population"})
 	var x, claimed, group, rec, cond []float64
 	under := 0
 	for n := int64(1); n <= 20; n++ {
@@ -51,7 +51,7 @@ func episodicSize() (exhibit, error) {
 	e := exhibit{id: "episodic-size", title: "ε against the size of the clusters",
 		text: "Two clusters of m records, one drawn, and m − 1 of its records, ε = 1; and the same with half of its records.",
 		alt:  "The sound bound for m minus 1 records approaches 1 as m grows, Theorem 3 falls short of it"}
-	f := figure.New(figure.Axes{X: "records in a cluster, m", Y: "ε on the population", LogX: true})
+	f := plot.New(plot.Axes{X: "records in a cluster, m", Y: "ε on the population", LogX: true})
 	var x, c1, s1, c2, s2 []float64
 	for m := int64(2); m <= 200; m += max(1, m/8) {
 		x = append(x, float64(m))
@@ -98,7 +98,7 @@ func episodicTruth() (exhibit, error) {
 		text: "The true δ(ε) of one pair of neighbours: two clusters of 20 records, one drawn, 19 of its records, Laplace noise of scale 1 on their sum (ε = 1). The clusters lie far apart, so the " +
 			"output tells which was drawn. If Theorem 3 held, δ would be 0 from ε = 0.597 on.",
 		alt: "The true delta is still 0.08 where Theorem 3 claims 0, and reaches 0 at the sound bound"}
-	f := figure.New(figure.Axes{X: "ε", Y: "δ of this pair"})
+	f := plot.New(plot.Axes{X: "ε", Y: "δ of this pair"})
 	d := twoClusters(20, 19)
 	claim, sound := d.PublishedEpsilon(1), d.Pure(1, true)
 	var x, y []float64

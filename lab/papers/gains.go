@@ -5,7 +5,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
@@ -28,7 +28,7 @@ func gainsBudget() (exhibit, error) {
 	e := exhibit{id: "gains-3", title: "Figure 3. ε_n against the sampling rate",
 		text: "What the sample may spend, ε_n = log(1 + (N/n)(e^ε − 1)).",
 		alt:  "epsilon on the sample falls to epsilon on the population as the rate grows to 1"}
-	f := figure.New(figure.Axes{X: "sampling rate n/N", Y: "ε_n on the sample"})
+	f := plot.New(plot.Axes{X: "sampling rate n/N", Y: "ε_n on the sample"})
 	q := logs(0.001, 1, 300)
 	for _, eps := range []float64{1, 0.5, 0.1} {
 		f.Line(fmt.Sprintf("ε = %g", eps), q, apply(q, func(q float64) float64 { return amplify.SampleEpsilon(q, eps) }))
@@ -58,7 +58,7 @@ func gainsSaving() (exhibit, error) {
 	e := exhibit{id: "gains-4", title: "Figure 4. The saving q = 1 − ε²/ε_n² against the sampling rate",
 		text: "By which share the variance of the noise falls on the sample, if the sensitivity of the query stays the same.",
 		alt:  "The saving falls from 1 to 0 as the rate grows, later for small epsilon"}
-	f := figure.New(figure.Axes{X: "sampling rate n/N", Y: "q"})
+	f := plot.New(plot.Axes{X: "sampling rate n/N", Y: "q"})
 	rate := steps(0, 1, 400)[1:]
 	for _, eps := range []float64{0.01, 0.1, 0.5, 1, 3} {
 		f.Line(fmt.Sprintf("ε = %g", eps), rate, apply(rate, func(r float64) float64 { return saving(r, eps) }))
@@ -104,15 +104,15 @@ func gainsFigure5() (exhibit, error) {
 		onRate[i] = math.Log(amplify.SampleEpsilon(q, crossing[i]))
 		lo, hi = min(lo, math.Log(crossing[i])), max(hi, math.Log(crossing[i]))
 	}
-	left := figure.New(figure.Axes{X: "sampling rate n/N", Y: "log ε at which r = 1", LogX: true})
+	left := plot.New(plot.Axes{X: "sampling rate n/N", Y: "log ε at which r = 1", LogX: true})
 	left.Points("", rates, apply(crossing, math.Log))
-	right := figure.New(figure.Axes{X: "sampling rate n/N", Y: "log ε_n at which r = 1", LogX: true})
+	right := plot.New(plot.Axes{X: "sampling rate n/N", Y: "log ε_n at which r = 1", LogX: true})
 	right.Points("", rates, onRate)
-	f := figure.New(figure.Axes{X: "ε", Y: "1 − r at n/N = 10 %", LogX: true, LogY: true})
+	f := plot.New(plot.Axes{X: "ε", Y: "1 − r at n/N = 10 %", LogX: true, LogY: true})
 	eps := logs(1e-12, 1, 600)
 	f.Line("with expm1 and log1p", eps, apply(eps, func(x float64) float64 { return gap(x, 0.1) }))
 	f.Points("as the formula reads (where above 0)", eps, apply(eps, func(x float64) float64 { return 1 - naiveRatio(x, 0.1) }))
-	e.figures = []panel{{e.id, figure.Row{left, right}}, {e.id + "-exact", f}}
+	e.figures = []panel{{e.id, plot.Row{left, right}}, {e.id + "-exact", f}}
 	exact := 0
 	for _, q := range rates {
 		for _, x := range eps {

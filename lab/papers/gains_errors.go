@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
 
@@ -96,7 +96,7 @@ func errorsAlong(number int, p population, stated func(g gains) []fact) func() (
 		column := p.column(0)
 		truth := middle(column)
 		for _, cal := range betas {
-			f := figure.New(figure.Axes{Title: cal + " β", X: "sampling rate n/N", Y: "log(MSE)"})
+			f := plot.New(plot.Axes{Title: cal + " β", X: "sampling rate n/N", Y: "log(MSE)"})
 			var full []float64
 			for _, eps := range errorEps {
 				var x, y []float64

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 )
 
 // betas are the two calibrations of the dilation: the paper's, which is not sound
@@ -36,9 +36,9 @@ func gainsMean() (exhibit, error) {
 		alt:  "A density with its peak near 0.1; violins of the means that become flatter as epsilon grows"}
 	law := distuv.Beta{Alpha: 2, Beta: 10}
 	x := steps(0, 1, 300)
-	left := figure.New(figure.Axes{X: "value", Y: "density"})
+	left := plot.New(plot.Axes{X: "value", Y: "density"})
 	left.Line("", x, apply(x, law.Prob))
-	right := figure.New(figure.Axes{Y: "privatised mean"})
+	right := plot.New(plot.Axes{Y: "privatised mean"})
 	truth := stat.Mean(beta.column(0), nil)
 	rng := rand.New(rand.NewPCG(1, 1))
 	var means [][]float64
@@ -54,7 +54,7 @@ func gainsMean() (exhibit, error) {
 	}
 	right.Violins(epsNames(threeEps), means)
 	right.Level("true mean", truth)
-	e.figures = []panel{{e.id, figure.Row{left, right}}}
+	e.figures = []panel{{e.id, plot.Row{left, right}}}
 	e.facts = []fact{
 		claim("concentrates as ε grows", "yes", spread[0] > spread[1] && spread[1] > spread[2], fmt.Sprintf("standard deviations %.2g, %.2g, %.2g", spread[0], spread[1], spread[2])),
 		claim("all useful", "yes", widest < truth/10, fmt.Sprintf("at most %.2g away from %.3g", widest, truth)),
@@ -71,7 +71,7 @@ func gainsMedian() (exhibit, error) {
 	column := beta.column(0)
 	truth := middle(column)
 	rng := rand.New(rand.NewPCG(2, 1))
-	row := figure.Row{}
+	row := plot.Row{}
 	global := make([][]float64, len(threeEps))
 	lo, hi := 0.0, 0.0
 	for i, eps := range threeEps {
@@ -80,7 +80,7 @@ func gainsMedian() (exhibit, error) {
 		}
 	}
 	lo, hi = slices.Min(global[0]), slices.Max(global[0])
-	f := figure.New(figure.Axes{Title: "global", Y: "privatised median"})
+	f := plot.New(plot.Axes{Title: "global", Y: "privatised median"})
 	f.Violins(epsNames(threeEps), global)
 	f.Level("", truth)
 	row = append(row, f)
@@ -105,7 +105,7 @@ func gainsMedian() (exhibit, error) {
 				inside = append(inside, float64(in)/float64(len(v)))
 			}
 		}
-		f := figure.New(figure.Axes{Title: "smooth, " + cal + " β"})
+		f := plot.New(plot.Axes{Title: "smooth, " + cal + " β"})
 		f.Violins(epsNames(threeEps), smooth)
 		f.Level("", truth)
 		row = append(row, f)
@@ -145,7 +145,7 @@ func sensitivity(number int, p population, stated func(at func(cal string, eps f
 			return r.ratios(n, eps, full.scales[0])
 		}
 		for _, cal := range betas {
-			row := figure.Row{}
+			row := plot.Row{}
 			for i, eps := range threeEps {
 				var all [][]float64
 				for _, n := range sampleSizes {
@@ -156,11 +156,11 @@ func sensitivity(number int, p population, stated func(at func(cal string, eps f
 					all = append(all, x)
 					medians[key(cal, eps, n)] = medianOf(x)
 				}
-				axes := figure.Axes{Title: fmt.Sprintf("%s β, ε = %g", cal, eps), LogY: true}
+				axes := plot.Axes{Title: fmt.Sprintf("%s β, ε = %g", cal, eps), LogY: true}
 				if i == 0 {
 					axes.Y = "ratio"
 				}
-				f := figure.New(axes)
+				f := plot.New(axes)
 				f.Violins([]string{"n = 1001", "n = 101"}, all)
 				f.Level("", 1)
 				row = append(row, f)
@@ -226,7 +226,7 @@ func added(number int, p population, stated func(mean map[string]float64) []fact
 		mean := map[string]float64{}
 		rng := rand.New(rand.NewPCG(uint64(number), 1))
 		for _, cal := range betas {
-			row := figure.Row{}
+			row := plot.Row{}
 			for i, eps := range threeEps {
 				var all [][]float64
 				far := 0.0
@@ -241,11 +241,11 @@ func added(number int, p population, stated func(mean map[string]float64) []fact
 					sorted := slices.Sorted(slices.Values(apply(v, math.Abs)))
 					far = max(far, sorted[len(sorted)*99/100])
 				}
-				axes := figure.Axes{Title: fmt.Sprintf("%s β, ε = %g", cal, eps)}
+				axes := plot.Axes{Title: fmt.Sprintf("%s β, ε = %g", cal, eps)}
 				if i == 0 {
 					axes.Y = "noise"
 				}
-				f := figure.New(axes)
+				f := plot.New(axes)
 				f.Violins([]string{"all", "1001", "101"}, inside(all, far))
 				f.Level("", 0)
 				row = append(row, f)
@@ -308,7 +308,7 @@ func bimodalDensity() (exhibit, error) {
 		text: "5,001 draws of Beta(2, 10)/2 and 5,000 of Beta(2, 10) + 1, shifted and scaled to [0, 1] by minimum and maximum. The median is the largest value of the lower part.",
 		alt:  "A density with two peaks and an empty gap between them; the median lies at the lower edge of the gap"}
 	column := bimodal.column(0)
-	f := figure.New(figure.Axes{X: "value", Y: "density"})
+	f := plot.New(plot.Axes{X: "value", Y: "density"})
 	at, height := f.Density(column)
 	f.Line("", at, height)
 	f.Upright("median", middle(column), 0, slices.Max(height))
@@ -329,7 +329,7 @@ func bimodalMedians() (exhibit, error) {
 	e := exhibit{id: "gains-11", title: "Figure 11. The medians of samples of the bimodal population",
 		text: fmt.Sprintf("%d sample medians without noise, the true median dotted.", repetitions), alt: "Violins with two peaks, away from the true median"}
 	column := bimodal.column(0)
-	f := figure.New(figure.Axes{Y: "sample median"})
+	f := plot.New(plot.Axes{Y: "sample median"})
 	var all [][]float64
 	var near []float64
 	for _, n := range sampleSizes {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 	"github.com/dprelease/dprelease/privacy/amplify"
 	"github.com/dprelease/dprelease/privacy/iterate"
 	"github.com/dprelease/dprelease/privacy/shuffle"
@@ -15,7 +15,7 @@ func lectureResponse() (exhibit, error) {
 		text: "Each user is drawn with probability q and then answers a yes-no question by randomized response with ε0; who is not drawn answers with a fair coin, so that the draw " +
 			"stays secret. The true ratio of the answers' probabilities is drawn as marks, the amplification rule log(1 + q(e^ε0 − 1)) as lines.",
 		alt: "The true epsilon lies on or below the rule's line for each rate"}
-	f := figure.New(figure.Axes{X: "ε0 on the sample", Y: "ε on the population"})
+	f := plot.New(plot.Axes{X: "ε0 on the sample", Y: "ε on the population"})
 	x := make([]float64, 61)
 	for i := range x {
 		x[i] = float64(i) / 10
@@ -56,7 +56,7 @@ func lectureShuffle() (exhibit, error) {
 		text: "n users with ε0 = 1, δ = 1e-6: the closed form of “Hiding among the clones”, its numeric bound (any randomizer), and the privacy blanket's exact sum for binary randomized response. " +
 			"The grey line falls as 1/√n; at a fixed δ the bounds fall a little faster, because log(1/(δ√n)) falls too.",
 		alt: "All three bounds fall in parallel with the line of slope minus one half"}
-	f := figure.New(figure.Axes{X: "users n", Y: "ε after shuffling", LogX: true, LogY: true})
+	f := plot.New(plot.Axes{X: "users n", Y: "ε after shuffling", LogX: true, LogY: true})
 	n := []float64{300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000}
 	var closed, numeric, blanket []float64
 	for _, x := range n {
@@ -106,7 +106,7 @@ func lectureIteration() (exhibit, error) {
 		text: "Full-batch noisy gradient descent, only the last iterate released (P9): μ of Gaussian differential privacy against the number of steps. " +
 			"Strongly convex with L/(nσ) = 0.1 and contraction c = 0.99; convex on a set of diameter 1 with L/n = 0.5, step 0.1, σ = 8. Publishing every iterate costs L/(nσ)·√T.",
 		alt: "The composition curves grow without end, the last iterate's curves level off"}
-	f := figure.New(figure.Axes{X: "steps T", Y: "μ", LogX: true, LogY: true})
+	f := plot.New(plot.Axes{X: "steps T", Y: "μ", LogX: true, LogY: true})
 	strong := iterate.Params{Kind: iterate.FullStronglyConvex, Sensitivity: 10, Sigma: 2, N: 50, Eta: 0.1, StrongConvexity: 0.1, Smoothness: 10}
 	convex := iterate.Params{Kind: iterate.FullConvex, Sensitivity: 50, Sigma: 8, N: 100, Eta: 0.1, Smoothness: 10, Diameter: 1}
 	var at100, flat float64

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
@@ -17,7 +17,7 @@ func limitsByRate() (exhibit, error) {
 	e := exhibit{id: "limits-1", title: "Figure 1. The ratio p·ε_p/ε against the rate",
 		text: "ε_p = log(1 + (e^ε − 1)/p) is what a sample at rate p may spend. A sum over the sample needs noise that is ε/(p·ε_p) times that of the full table.",
 		alt:  "For each epsilon the ratio rises from near 0 at small rates to 1 at rate 1, the later the larger epsilon is"}
-	f := figure.New(figure.Axes{X: "sampling rate p", Y: "p·ε_p / ε"})
+	f := plot.New(plot.Axes{X: "sampling rate p", Y: "p·ε_p / ε"})
 	p := steps(0, 1, 200)[1:]
 	top, rising := 0.0, true
 	for _, eps := range []float64{0.01, 0.1, 1, 2} {
@@ -41,7 +41,7 @@ func limitsByEpsilon() (exhibit, error) {
 	e := exhibit{id: "limits-2", title: "Figure 2. The ratio p·ε_p/ε against ε",
 		text: "The same ratio along ε. Sampling costs almost no noise while ε is at most about p.",
 		alt:  "For each rate the ratio is 1 at small epsilon, falls around epsilon equal to the rate, and ends at the rate"}
-	f := figure.New(figure.Axes{X: "ε on the population", Y: "p·ε_p / ε", LogX: true})
+	f := plot.New(plot.Axes{X: "ε on the population", Y: "p·ε_p / ε", LogX: true})
 	eps := logs(1e-4, 20, 200)
 	falling, free := true, 1.0
 	for _, p := range []float64{0.001, 0.01, 0.1, 0.5} {
@@ -66,7 +66,7 @@ func limitsProportional() (exhibit, error) {
 	e := exhibit{id: "limits-3", title: "Figure 3. ε in proportion to the rate: ε = c·p",
 		text: "If ε shrinks with the rate, the ratio tends to log(1+c)/c (grey) as p → 0 and never falls below it.",
 		alt:  "For each c the ratio rises from its limit log(1+c)/c as the rate grows"}
-	f := figure.New(figure.Axes{X: "sampling rate p", Y: "p·ε_p / ε at ε = c·p"})
+	f := plot.New(plot.Axes{X: "sampling rate p", Y: "p·ε_p / ε at ε = c·p"})
 	p := steps(0, 1, 200)[1:]
 	name := "log(1+c)/c"
 	least := 1.0
@@ -95,7 +95,7 @@ func limitsConstant() (exhibit, error) {
 	e := exhibit{id: "limits-4", title: "Figure 4. log(1+c)/c",
 		text: "The infimum over p of the ratio at ε = c·p, as a line along c; the rings are the smallest ratios on a grid of rates down to 1e-7.",
 		alt:  "log(1+c)/c falls from 1 at c = 0 to about a quarter at c = 10"}
-	f := figure.New(figure.Axes{X: "c", Y: "log(1+c)/c"})
+	f := plot.New(plot.Axes{X: "c", Y: "log(1+c)/c"})
 	c := steps(0, 10, 200)[1:]
 	f.Line("log(1+c)/c", c, apply(c, amplify.EfficiencyBound))
 	at := []float64{0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9}
@@ -153,7 +153,7 @@ func limitsEpochs() (exhibit, error) {
 			"The queries then read k·p times the table: the number of epochs. The figure shows that number, with ε from advanced composition and from our accountant " +
 			"(the composition of k pure ε, exactly).",
 		alt: "The number of epochs grows as the square root of the number of queries, by both accounts"}
-	f := figure.New(figure.Axes{X: "queries k", Y: "epochs k·p", LogX: true, LogY: true})
+	f := plot.New(plot.Axes{X: "queries k", Y: "epochs k·p", LogX: true, LogY: true})
 	const target, allowed, c = 1, 1e-6, 2.5128624
 	k := []float64{10, 100, 1000, 10_000, 100_000}
 	solve := func(fits func(eps float64) (bool, error)) (float64, error) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/plan/planner"
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
@@ -30,7 +30,7 @@ func gaussianMean() (exhibit, error) {
 		text: "The standard deviation of the Gaussian noise on the full mean over that on the sampled mean, each calibrated exactly (Balle and Wang) to (ε, δ) and to " +
 			"(ε_n, δ_n). The sampling error is left out: it can only make the sample worse.",
 		alt: "The ratio of the noises stays below 1 at every epsilon and every size"}
-	f := figure.New(figure.Axes{X: "ε on the population", Y: "noise of table / noise of sample", LogX: true})
+	f := plot.New(plot.Axes{X: "ε on the population", Y: "noise of table / noise of sample", LogX: true})
 	eps := logs(0.001, 8, 60)
 	top := 0.0
 	for _, n := range []int64{101, 1001, 5001, 9001} {
@@ -75,7 +75,7 @@ func manyMeans() (exhibit, error) {
 	e := exhibit{id: "open-many", title: "Does sampling help many means at once?",
 		text: "d means of columns in [0, 1] share (1, δ). Laplace noise has a standard deviation that grows as d, Gaussian noise as √d, so from some d on the Gaussian is better. The figure shows the smaller of the two on the full table over the smaller of the two on the sample; the table says from which d on the Gaussian is better.",
 		alt:  "The ratio stays below 1 for every number of means, and is nearly the same for all of them"}
-	f := figure.New(figure.Axes{X: "means d", Y: "noise of table / noise of sample", LogX: true})
+	f := plot.New(plot.Axes{X: "means d", Y: "noise of table / noise of sample", LogX: true})
 	d := logs(1, 10_000, 81)
 	top := 0.0
 	for _, n := range []int64{101, 1001, 5001, 9001} {
@@ -126,11 +126,11 @@ func exponentialMedian() (exhibit, error) {
 		text: "Pure ε on a public lattice of 4,001 points over the bounds, for the lognormal column (clipped to [0, 1,000]) and the bimodal one. Only the samples are drawn at random; the error over the draws of the mechanism is computed exactly.",
 		alt:  "The gain falls from about 1 as epsilon grows for the lognormal column, and is a little above 1 for the bimodal one"}
 	eps := logs(0.003, 3, 8)
-	var row figure.Row
+	var row plot.Row
 	tops := map[string]float64{}
 	for _, p := range []population{lognormal, bimodal} {
 		p.upper = math.Min(p.upper, 1000)
-		f := figure.New(figure.Axes{Title: p.name, X: "ε on the population", Y: "gain", LogX: true, LogY: true})
+		f := plot.New(plot.Axes{Title: p.name, X: "ε on the population", Y: "gain", LogX: true, LogY: true})
 		for _, n := range []int64{101, 1001, 5001} {
 			var y []float64
 			last := 0.0
@@ -234,7 +234,7 @@ func otherQuantiles() (exhibit, error) {
 	e := exhibit{id: "open-quantiles", title: "Does sampling help other quantiles?",
 		text: "Lognormal(5, 0.5), smooth sensitivity with the exact β, n = 1,001. The error is a mean over populations.",
 		alt:  "The gain against epsilon, for five quantiles: above 1 at small epsilon, below 1 at large"}
-	f := figure.New(figure.Axes{X: "ε on the population", Y: "gain", LogX: true, LogY: true})
+	f := plot.New(plot.Axes{X: "ε on the population", Y: "gain", LogX: true, LogY: true})
 	eps := logs(0.02, 3, 9)
 	for _, q := range []float64{0.1, 0.25, 0.5, 0.75, 0.9} {
 		var y []float64
@@ -291,7 +291,7 @@ func multistageCost() (exhibit, error) {
 		text: "10,000 records in units of m; a tenth of the records is drawn, in two stages, for ε = 1 on the population. Theorem 3 of the episodic paper would let the sample spend as much as a simple random " +
 			"sample of a tenth may; it is not sound when more than one record of a unit is drawn (P5). The figure shows the ε that the sample may spend by the bounds that are proved here, for several shares of the units.",
 		alt: "Theorem 3's budget is a flat line; the proved budgets lie below it and fall as fewer units are drawn"}
-	f := figure.New(figure.Axes{X: "records in a unit, m", Y: "ε on the sample", LogX: true})
+	f := plot.New(plot.Axes{X: "records in a unit, m", Y: "ε on the sample", LogX: true})
 	const size, rate = 10_000, 0.1
 	m := []int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
 	var x []float64
@@ -336,7 +336,7 @@ func additiveGain() (exhibit, error) {
 		text: "Under replace-one a Poisson sample may miss the record whose value changes. If noise is added to a centred sum, the arrival of a record costs half of what its replacement costs, so the sample may spend more than ε_p (privacy/additive.proof.md). The figure shows p·ε_sample/ε: the noise of the full table's sum over that of the sample's. " +
 			"A simple random sample, and any mechanism that is not additive, stay below 1.",
 		alt: "For each epsilon the ratio rises with the rate, passes 1 at the rate one half, and returns to 1 at rate 1"}
-	f := figure.New(figure.Axes{X: "sampling rate p", Y: "p·ε_sample / ε"})
+	f := plot.New(plot.Axes{X: "sampling rate p", Y: "p·ε_sample / ε"})
 	p := steps(0, 1, 200)[1:200]
 	below, above := true, true
 	var b strings.Builder

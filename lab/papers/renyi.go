@@ -7,7 +7,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/pld"
 	"github.com/dprelease/dprelease/internal/calculus/rdp"
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -55,7 +55,7 @@ func renyi(sigma float64) func() (exhibit, error) {
 			tight[i] = b.Upper
 			ordered = ordered && rest[0][i] >= rest[1][i]*(1-1e-9) && rest[1][i] >= rest[2][i]*(1-1e-9) && rest[2][i] >= tight[i]*0.98
 		}
-		f := figure.New(figure.Axes{X: "rounds T", Y: fmt.Sprintf("ε at δ = %g", renyiDelta), LogX: true, LogY: true})
+		f := plot.New(plot.Axes{X: "rounds T", Y: fmt.Sprintf("ε at δ = %g", renyiDelta), LogX: true, LogY: true})
 		f.Line("naive composition", x, naive)
 		for k, c := range curves {
 			f.Line(c.name, x, rest[k])

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/figure/plot"
 )
 
 // page is one answer as an HTML document that loads nothing.
@@ -74,7 +74,7 @@ figcaption { color: #1b1f24; font-size: .85rem; padding: 0 .6rem .6rem; }
 `
 
 // render fills in the page. Every text of the figure was escaped when it was drawn.
-func (p page) render(f *figure.Figure) ([]byte, error) {
+func (p page) render(f *plot.Figure) ([]byte, error) {
 	if f != nil {
 		open, rest, _ := strings.Cut(string(f.SVG()), ">")
 		p.Figure = template.HTML(open + ` role="img"><title>` + template.HTMLEscapeString(p.Title) + "</title><desc>" + //nolint:gosec // see above
@@ -141,9 +141,9 @@ func (r *Solution) HTML() ([]byte, error) {
 }
 
 // Figure draws the error along the axis, and its parts.
-func (w *Sweep) Figure() (*figure.Figure, error) {
+func (w *Sweep) Figure() (*plot.Figure, error) {
 	labels := map[Axis]string{Rate: "sampling rate", Size: "size of the sample", Epsilon: "ε on the population"}
-	f := figure.New(figure.Axes{
+	f := plot.New(plot.Axes{
 		Title: fmt.Sprintf("release %s (%s)", w.Release, w.Mechanism), X: labels[w.Axis], Y: "standard error",
 		LogX: true, LogY: true,
 	})
@@ -167,8 +167,8 @@ func (w *Sweep) Figure() (*figure.Figure, error) {
 }
 
 // Figure draws the designs' errors and their parts.
-func (c *Comparison) Figure() (*figure.Figure, error) {
-	f := figure.New(figure.Axes{Title: fmt.Sprintf("%s at ε %.4g", c.Release, c.Target.Epsilon), X: "standard error", LogX: true})
+func (c *Comparison) Figure() (*plot.Figure, error) {
+	f := plot.New(plot.Axes{Title: fmt.Sprintf("%s at ε %.4g", c.Release, c.Target.Epsilon), X: "standard error", LogX: true})
 	var names []string
 	var total, noise, sampling []float64
 	for _, d := range c.Designs {

@@ -36,7 +36,7 @@ func (d *Drawing) Path(points []Point, class string) {
 		if i == 0 {
 			letter = "M"
 		}
-		d.body.WriteString(letter + at(p.X) + " " + at(p.Y))
+		d.body.WriteString(letter + At(p.X) + " " + At(p.Y))
 	}
 	d.body.WriteString(`"/>`)
 }
@@ -48,7 +48,7 @@ func (d *Drawing) Uprights(xs []float64, top, bottom float64, class string) {
 	}
 	fmt.Fprintf(&d.body, `<path class="%s" d="`, class)
 	for _, x := range xs {
-		d.body.WriteString("M" + at(x) + " " + at(top) + "V" + at(bottom))
+		d.body.WriteString("M" + At(x) + " " + At(top) + "V" + At(bottom))
 	}
 	d.body.WriteString(`"/>`)
 }
@@ -57,14 +57,14 @@ func (d *Drawing) Uprights(xs []float64, top, bottom float64, class string) {
 func (d *Drawing) Spots(points []Point, class string) {
 	fmt.Fprintf(&d.body, `<path class="%s" d="`, class)
 	for _, p := range points {
-		d.body.WriteString("M" + at(p.X) + " " + at(p.Y) + "h0")
+		d.body.WriteString("M" + At(p.X) + " " + At(p.Y) + "h0")
 	}
 	d.body.WriteString(`"/>`)
 }
 
 // Rect fills a rectangle; strength between 0 and 1 is how strong its colour is.
 func (d *Drawing) Rect(x, y, w, h float64, class string, strength float64) {
-	fmt.Fprintf(&d.body, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"`, class, at(x), at(y), at(w), at(h))
+	fmt.Fprintf(&d.body, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"`, class, At(x), At(y), At(w), At(h))
 	if strength < 1 {
 		fmt.Fprintf(&d.body, ` fill-opacity="%.2f"`, math.Max(strength, 0))
 	}
@@ -73,12 +73,12 @@ func (d *Drawing) Rect(x, y, w, h float64, class string, strength float64) {
 
 // Circle draws a circle.
 func (d *Drawing) Circle(x, y, r float64, class string) {
-	fmt.Fprintf(&d.body, `<circle class="%s" cx="%s" cy="%s" r="%s"/>`, class, at(x), at(y), at(r))
+	fmt.Fprintf(&d.body, `<circle class="%s" cx="%s" cy="%s" r="%s"/>`, class, At(x), At(y), At(r))
 }
 
 // Text writes a text; anchor says what stands at x: its start, middle or end.
 func (d *Drawing) Text(x, y float64, anchor, class, text string) {
-	fmt.Fprintf(&d.body, `<text x="%s" y="%s"`, at(x), at(y))
+	fmt.Fprintf(&d.body, `<text x="%s" y="%s"`, At(x), At(y))
 	if anchor != "start" {
 		class = strings.TrimSpace(class + " " + anchor)
 	}
@@ -90,27 +90,27 @@ func (d *Drawing) Text(x, y float64, anchor, class, text string) {
 
 // Turned writes a text that begins at a place and leans upwards.
 func (d *Drawing) Turned(x, y float64, class, text string) {
-	fmt.Fprintf(&d.body, `<text transform="translate(%s %s)rotate(-45)" class="%s">%s</text>`, at(x), at(y), class, html.EscapeString(text))
+	fmt.Fprintf(&d.body, `<text transform="translate(%s %s)rotate(-45)" class="%s">%s</text>`, At(x), At(y), class, html.EscapeString(text))
 }
+
+// Shapes returns the shapes as they stand in an SVG document.
+func (d *Drawing) Shapes() string { return d.body.String() }
 
 // HTML is the drawing as a part of a page. Its title and description serve readers who
 // cannot see it.
 func (d *Drawing) HTML(id, title, description string) template.HTML {
 	id, title, description = html.EscapeString(id), html.EscapeString(title), html.EscapeString(description)
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`, //nolint:gosec // every text was escaped
-		at(d.Width), at(d.Height), id, id, id, title, id, description, d.body.String()))
+		At(d.Width), At(d.Height), id, id, id, title, id, description, d.body.String()))
 }
 
 // Ornament is a drawing that says nothing which the words beside it do not say.
 func (d *Drawing) Ornament() template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" aria-hidden="true">%s</svg>`, at(d.Width), at(d.Height), d.body.String())) //nolint:gosec // every text was escaped
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" aria-hidden="true">%s</svg>`, At(d.Width), At(d.Height), d.body.String())) //nolint:gosec // every text was escaped
 }
 
-// escape makes a text part of a document.
-func escape(text string) string { return html.EscapeString(text) }
-
-// at writes a coordinate with one decimal.
-func at(x float64) string {
+// At writes a coordinate with one decimal.
+func At(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(math.Round(x*10)/10+0, 'f', 1, 64), ".0")
 }
 

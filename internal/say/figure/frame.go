@@ -65,7 +65,7 @@ func NewFrame(x, y Axis, keys ...Key) *Frame {
 }
 
 func (f *Frame) key(x, y float64, k Key) {
-	if slices.Contains(shapes, k.Class) {
+	if slices.Contains(Shapes, k.Class) {
 		f.mark(x+12, y-4, k.Class)
 	} else {
 		f.Line(x, y-4, x+24, y-4, k.Class)
@@ -94,11 +94,11 @@ func (f *Frame) Band(x, low, high []float64, class string) {
 	for i := range x {
 		points[i], points[len(points)-1-i] = Point{x[i], low[i]}, Point{x[i], high[i]}
 	}
-	f.outline(points, class)
+	f.Outline(points, class)
 }
 
-// outline closes and fills the line around some points.
-func (f *Frame) outline(points []Point, class string) {
+// Outline closes and fills the line around some points.
+func (f *Frame) Outline(points []Point, class string) {
 	on := make([]Point, 0, len(points)+1)
 	for _, p := range points {
 		on = append(on, Point{f.x(p.X), f.y(p.Y)})
@@ -106,8 +106,8 @@ func (f *Frame) outline(points []Point, class string) {
 	f.Path(append(on, on[0]), class)
 }
 
-// shapes are the classes of marks.
-var shapes = []string{"ring", "cross", "triangle", "box", "disc"}
+// Shapes are the classes of marks.
+var Shapes = []string{"ring", "cross", "triangle", "box", "disc"}
 
 // mark draws a mark of one of the shapes at a place of the drawing.
 func (f *Frame) mark(x, y float64, shape string) {
@@ -124,6 +124,9 @@ func (f *Frame) mark(x, y float64, shape string) {
 		f.Path([]Point{{x - r, y - r}, {x + r, y - r}, {x + r, y + r}, {x - r, y + r}, {x - r, y - r}}, shape)
 	}
 }
+
+// Mark marks a point with one of the shapes.
+func (f *Frame) Mark(p Point, shape string) { f.mark(f.x(p.X), f.y(p.Y), shape) }
 
 // Ring marks one point.
 func (f *Frame) Ring(x, y float64) { f.Circle(f.x(x), f.y(y), 4, "ring") }

@@ -11,18 +11,6 @@ type Tick struct {
 // Ticker places the marks of an axis between its ends.
 type Ticker interface{ Ticks(lo, hi float64) []Tick }
 
-// named marks the whole numbers from 0 with names.
-type named []string
-
-// Ticks returns a mark for each name.
-func (n named) Ticks(_, _ float64) []Tick {
-	var out []Tick
-	for i, name := range n {
-		out = append(out, Tick{float64(i), name})
-	}
-	return out
-}
-
 // Some marks the whole numbers from 0 with names, but only as many as can be read, at even
 // distances from the first one on.
 type Some []string
@@ -37,18 +25,6 @@ func (n Some) Ticks(_, _ float64) []Tick {
 	var out []Tick
 	for i := 0; i < len(n); i += every {
 		out = append(out, Tick{float64(i), n[i]})
-	}
-	return out
-}
-
-// upsideDown marks the whole numbers down to 0 with names: the first name stands on top.
-type upsideDown []string
-
-// Ticks returns a mark for each name.
-func (n upsideDown) Ticks(_, _ float64) []Tick {
-	var out []Tick
-	for i, name := range n {
-		out = append(out, Tick{float64(len(n) - 1 - i), name})
 	}
 	return out
 }

@@ -1,10 +1,13 @@
-package figure
+package plot
 
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"math"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/say/figure"
 )
 
 // Figure is one plot of curves and marks. Its axes span what is drawn.
@@ -27,7 +30,7 @@ type Axes struct {
 // part is a curve, marks of one kind, or a filled outline.
 type part struct {
 	name, class string
-	points      []Point
+	points      []figure.Point
 }
 
 // looks is the number of curves of one figure that look different; the style sheet has a class for each.
@@ -51,7 +54,7 @@ func (f *Figure) Rule(name string, x, y []float64) { f.add(name, "line rule", 2,
 
 // Points adds marks without a line; each call has a shape of its own.
 func (f *Figure) Points(name string, x, y []float64) {
-	f.add(name, shapes[f.tones%len(shapes)], 1, x, y)
+	f.add(name, figure.Shapes[f.tones%len(figure.Shapes)], 1, x, y)
 	f.tones++
 }
 
@@ -80,19 +83,19 @@ func (f *Figure) Dots(names, labels []string, values [][]float64) {
 		rows[i] = float64(len(names) - 1 - i)
 	}
 	for k, label := range labels {
-		f.add(label, shapes[k%len(shapes)], 1, values[k], rows)
+		f.add(label, figure.Shapes[k%len(figure.Shapes)], 1, values[k], rows)
 	}
 }
 
 // add keeps the points that can be drawn, if there are enough of them.
 func (f *Figure) add(name, class string, least int, x, y []float64) {
-	var on []Point
+	var on []figure.Point
 	for i := range min(len(x), len(y)) {
 		bad := math.IsNaN(x[i]) || math.IsInf(x[i], 0) || math.IsNaN(y[i]) || math.IsInf(y[i], 0)
 		if bad || f.axes.LogX && x[i] <= 0 || f.axes.LogY && y[i] <= 0 {
 			continue
 		}
-		on = append(on, Point{x[i], y[i]})
+		on = append(on, figure.Point{X: x[i], Y: y[i]})
 	}
 	if len(on) >= least {
 		f.parts = append(f.parts, part{name, class, on})
@@ -100,7 +103,7 @@ func (f *Figure) add(name, class string, least int, x, y []float64) {
 }
 
 // span returns the ends of an axis: those that were fixed, or what is drawn.
-func (f *Figure) span(which string, log bool, of func(Point) float64) (lo, hi float64) {
+func (f *Figure) span(which string, log bool, of func(figure.Point) float64) (lo, hi float64) {
 	if fixed, ok := f.fixed[which]; ok {
 		return fixed[0], fixed[1]
 	}
@@ -125,12 +128,12 @@ func (f *Figure) span(which string, log bool, of func(Point) float64) (lo, hi fl
 }
 
 // frame draws the figure.
-func (f *Figure) frame() *Frame {
-	x := Axis{Name: f.axes.X, Log: f.axes.LogX, Ticks: even}
-	x.Min, x.Max = f.span("x", x.Log, func(p Point) float64 { return p.X })
-	y := Axis{Name: f.axes.Y, Log: f.axes.LogY, Ticks: even}
-	y.Min, y.Max = f.span("y", y.Log, func(p Point) float64 { return p.Y })
-	for _, a := range []*Axis{&x, &y} {
+func (f *Figure) frame() *figure.Frame {
+	x := figure.Axis{Name: f.axes.X, Log: f.axes.LogX, Ticks: even}
+	x.Min, x.Max = f.span("x", x.Log, func(p figure.Point) float64 { return p.X })
+	y := figure.Axis{Name: f.axes.Y, Log: f.axes.LogY, Ticks: even}
+	y.Min, y.Max = f.span("y", y.Log, func(p figure.Point) float64 { return p.Y })
+	for _, a := range []*figure.Axis{&x, &y} {
 		if a.Log {
 			a.Ticks = decades{}
 		}
@@ -141,22 +144,22 @@ func (f *Figure) frame() *Frame {
 	if f.rows != nil {
 		y.Ticks, y.Min, y.Max = upsideDown(f.rows), -0.6, float64(len(f.rows))-0.4
 	}
-	var keys []Key
+	var keys []figure.Key
 	for _, p := range f.parts {
 		if p.name != "" {
-			keys = append(keys, Key{p.class, p.name})
+			keys = append(keys, figure.Key{Class: p.class, Name: p.name})
 		}
 	}
-	out := NewFrame(x, y, keys...)
+	out := figure.NewFrame(x, y, keys...)
 	for _, p := range f.parts {
 		switch {
 		case strings.HasPrefix(p.class, "line"):
 			out.Curve(p.points, p.class)
 		case p.class == "violin":
-			out.outline(p.points, p.class)
+			out.Outline(p.points, p.class)
 		default:
 			for _, q := range p.points {
-				out.mark(out.x(q.X), out.y(q.Y), p.class)
+				out.Mark(q, p.class)
 			}
 		}
 	}
@@ -180,14 +183,14 @@ func (r Row) SVG() []byte {
 		for _, text := range strings.Split(f.axes.Title, "\n") {
 			if text != "" {
 				top += line
-				fmt.Fprintf(&parts, `<g transform="translate(%s %s)"><text class="title">%s</text></g>`, at(width+8), at(top), escape(text))
+				fmt.Fprintf(&parts, `<g transform="translate(%s %s)"><text class="title">%s</text></g>`, figure.At(width+8), figure.At(top), html.EscapeString(text))
 			}
 		}
-		fmt.Fprintf(&parts, `<g transform="translate(%s %s)">%s</g>`, at(width), at(top), d.body.String())
+		fmt.Fprintf(&parts, `<g transform="translate(%s %s)">%s</g>`, figure.At(width), figure.At(top), d.Shapes())
 		width, height = width+d.Width+margin, math.Max(height, top+d.Height+margin)
 	}
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" class="figure"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>%s</svg>`,
-		at(width), at(height), at(width*1.6), style, parts.String())
+		figure.At(width), figure.At(height), figure.At(width*1.6), style, parts.String())
 }
 
 // style gives the classes their look on white paper, readable in grey. Every rule is

@@ -1,24 +1,26 @@
-package figure
+package plot
 
 import (
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/say/figure"
 )
 
 // even marks round numbers.
-var even = Even(short)
+var even = figure.Even(short)
 
 // decades labels powers of ten and, where there are few, also 2 and 5 times them.
 type decades struct{}
 
 // Ticks are the labelled numbers inside [lo, hi].
-func (decades) Ticks(lo, hi float64) []Tick {
+func (decades) Ticks(lo, hi float64) []figure.Tick {
 	first, last := math.Floor(math.Log10(lo)), math.Ceil(math.Log10(hi))
 	every := math.Max(1, math.Ceil((last-first)/7))
 	top := math.Floor(math.Log10(hi) + 1e-9)
-	var out []Tick
+	var out []figure.Tick
 	for k := first; k <= last; k++ {
 		for _, m := range []float64{1, 2, 5} {
 			x := m * math.Pow(10, k)
@@ -29,7 +31,7 @@ func (decades) Ticks(lo, hi float64) []Tick {
 			if m == 1 && math.Mod(top-k, every) == 0 || m > 1 && last-first <= 2 {
 				label = short(x)
 			}
-			out = append(out, Tick{Value: x, Label: label})
+			out = append(out, figure.Tick{Value: x, Label: label})
 		}
 	}
 	return out
@@ -68,4 +70,28 @@ func short(x float64) string {
 		return strings.NewReplacer("e-0", "e-", "e+0", "e").Replace(fmt.Sprintf("%.0e", x))
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// named marks the whole numbers from 0 with names.
+type named []string
+
+// Ticks returns a mark for each name.
+func (n named) Ticks(_, _ float64) []figure.Tick {
+	var out []figure.Tick
+	for i, name := range n {
+		out = append(out, figure.Tick{Value: float64(i), Label: name})
+	}
+	return out
+}
+
+// upsideDown marks the whole numbers down to 0 with names: the first name stands on top.
+type upsideDown []string
+
+// Ticks returns a mark for each name.
+func (n upsideDown) Ticks(_, _ float64) []figure.Tick {
+	var out []figure.Tick
+	for i, name := range n {
+		out = append(out, figure.Tick{Value: float64(len(n) - 1 - i), Label: name})
+	}
+	return out
 }

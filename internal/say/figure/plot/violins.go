@@ -1,9 +1,10 @@
-package figure
+package plot
 
 import (
 	"math"
 	"slices"
 
+	"github.com/dprelease/dprelease/internal/say/figure"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -20,15 +21,15 @@ func (f *Figure) Violins(names []string, values [][]float64) {
 		at, height := f.Density(v)
 		top := slices.Max(height)
 		n := len(at)
-		outline := make([]Point, 2*n)
+		outline := make([]figure.Point, 2*n)
 		for k := range at {
-			outline[k] = Point{x - 0.42*height[k]/top, at[k]}
-			outline[2*n-1-k] = Point{x + 0.42*height[k]/top, at[k]}
+			outline[k] = figure.Point{X: x - 0.42*height[k]/top, Y: at[k]}
+			outline[2*n-1-k] = figure.Point{X: x + 0.42*height[k]/top, Y: at[k]}
 		}
 		sorted := slices.Sorted(slices.Values(v))
 		quartile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, sorted, nil) }
 		f.parts = append(f.parts, part{"", "violin", outline},
-			part{"", "line quartiles", []Point{{x, quartile(0.25)}, {x, quartile(0.75)}}}, part{"", "ring", []Point{{x, quartile(0.5)}}})
+			part{"", "line quartiles", []figure.Point{{X: x, Y: quartile(0.25)}, {X: x, Y: quartile(0.75)}}}, part{"", "ring", []figure.Point{{X: x, Y: quartile(0.5)}}})
 	}
 }
 
