@@ -162,7 +162,7 @@ func TestDocsYAML(t *testing.T) {
 			}
 		}
 	}
-	if jobs < 6 {
+	if jobs < 4 {
 		t.Errorf("only %d jobs", jobs)
 	}
 }

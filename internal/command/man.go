@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -141,7 +140,7 @@ func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command
 		}
 	}
 	var b bytes.Buffer
-	b.WriteString("# Commands\n\n`make generate` writes this page from the programs; `dprelease man DIR` writes manual pages. `--help` of a command shows examples, too.\n\n")
+	b.WriteString("# Commands\n\n`make generate` writes this page from the programs; `dprelease man DIR` writes manual pages. `--help` of a command shows all of its flags, and examples.\n\n")
 	for _, text := range slices.Sorted(maps.Keys(paragraphs)) {
 		if paragraphs[text] > 1 && text != "" {
 			b.WriteString(text + "\n\n")
@@ -183,26 +182,16 @@ func section(c *cobra.Command, paragraphs map[string]int) string {
 	return b.String()
 }
 
-// flagName finds the name of a flag in the line that explains it.
-var flagName = regexp.MustCompile(`--[a-z-]+`)
-
 // withoutShared leaves out of a section the flags that the head of the page explains.
 func withoutShared(text string, flags map[string]int) string {
 	var b strings.Builder
-	var shared []string
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "-") && flags[line] > 2 {
-			shared = append(shared, "`"+flagName.FindString(line)+"`")
-		} else {
+		if !strings.HasPrefix(line, "-") || flags[line] <= 2 {
 			b.WriteString(line)
 		}
 	}
 	title, _, _ := strings.Cut(strings.TrimPrefix(text, "## "), "\n")
-	out := strings.Replace(strings.Replace(b.String(), "\n\n```\n", "\n```\n", 1), "\n```text\n"+title+"\n```\n", "", 1)
-	if len(shared) > 0 {
-		out += "\nAlso " + strings.Join(shared, ", ") + ".\n"
-	}
-	return out
+	return strings.Replace(strings.Replace(b.String(), "\n\n```\n", "\n```\n", 1), "\n```text\n"+title+"\n```\n", "", 1)
 }
 
 // available lists a command and all below it.

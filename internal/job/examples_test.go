@@ -26,7 +26,7 @@ func TestExamples(t *testing.T) {
 	if len(jobs) == 0 {
 		t.Fatal("no example was found")
 	}
-	for _, page := range []string{"docs/job.md"} {
+	for _, page := range []string{"docs/start.md"} {
 		text := readFile(t, filepath.Join("..", "..", filepath.FromSlash(page)))
 		_, rest, ok := strings.Cut(text, "```yaml\n")
 		if !ok {

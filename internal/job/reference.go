@@ -74,21 +74,40 @@ func (b *referenceText) keys(path string, ds []decl) {
 	}
 }
 
-// keyLine describes one key.
+// keyLine describes one key. What an example shows, or the head of the page says, is left out.
 func keyLine(d decl) string {
-	label := d.label
+	label := briefly.Replace(d.label)
+	if d.example != "" && slices.Contains([]string{"text", "name", "path", d.example}, label) || label == "mapping" {
+		label = ""
+	}
+	var parts []string
+	if label != "" {
+		parts = append(parts, label)
+	}
 	if d.required {
-		label += ", **required**"
+		parts = append(parts, "**required**")
 	}
 	if d.def != "" {
-		label += ", default `" + d.def + "`"
+		parts = append(parts, "default `"+d.def+"`")
 	}
-	doc := sentence(d.doc)
+	line := "- **`" + d.name + "`** "
+	if len(parts) > 0 {
+		line += "(" + strings.Join(parts, ", ") + ") "
+	}
+	line += strings.Replace(sentence(d.doc), " ${NAME} is replaced.", "", 1)
 	if d.example != "" {
-		doc += " `" + d.example + "`"
+		line += " `" + d.example + "`"
 	}
-	return "- **`" + d.name + "`** (" + label + ") " + doc
+	return line
 }
+
+// briefly says in few words what a key may hold; check says all of it where a value is wrong.
+var briefly = strings.NewReplacer(
+	"true or false", "", "whole number, at least ", "≥ ", "number greater than ", "> ", "number at least ", "≥ ", " and at most ", ", ≤ ", " and less than ", ", < ",
+	"1 to 200 of the characters A-Z a-z 0-9 . _ -, the first a letter or digit", "up to 200 of A-Z a-z 0-9 . _ -",
+	"1 to 64 of the characters A-Z a-z 0-9 . _ -, the first a letter or digit", "up to 64 of A-Z a-z 0-9 . _ -",
+	"1 to 40 letters, digits, spaces, - and ’, a letter first and no space last", "up to 40 letters",
+	"1 to 200 characters on one line", "one line", "list of one lines", "list of lines")
 
 // joined makes one of the keys of several methods that have one name and one text.
 func joined(ds []decl) (out []decl) {
