@@ -72,13 +72,17 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if k := linear.NewNodes(req, p.Interval, capped); k != nil && b.n() > 1 {
 		q.Reach, q.Add = k.Reach(b.n()), func(rows linear.Block, sums []int64) { b.weigh(k, rows, sums) }
 		f.Output = p.Interval.WithError(fields(0))
-		f.Errors = func(noise []linear.Noise) []sdk.ExpectedError { return k.Expected(noise[0], "each bin") }
+		f.Errors = func(noise []linear.Noise) []sdk.ExpectedError {
+			return k.Expected(noise[0], "each bin"+p.Interval.WideStrata(req.Public))
+		}
 		f.Row = func(at int, sums []int64, noise linear.Noise) []float64 { return b.edged(at, k.Row(sums, noise)) }
 	} else {
 		rough := n.Rough(p.Interval)
 		q.Reach, q.Add = n.OneOf(b.n()), func(rows linear.Block, sums []int64) { b.count(n.Lattice, rows, sums) }
 		f.Output = p.Interval.WithError(fields(n.Unit()))
-		f.Errors = func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each bin") }
+		f.Errors = func(noise []linear.Noise) []sdk.ExpectedError {
+			return n.Expected(noise[0], "each bin"+p.Interval.WideStrata(req.Public))
+		}
 		f.Row = func(at int, sums []int64, noise linear.Noise) []float64 {
 			return b.edged(at, n.Row(sums, noise, p.Interval, rough))
 		}

@@ -175,6 +175,9 @@ func (q *Average) Expected(public sdk.Public, what string, n Noise) sdk.Expected
 	switch {
 	case q.Divisor > 0:
 		e.Linear, e.NoiseSD, e.Half95 = q.Linear(), q.Unit()*n.SD, q.Unit()*n.Tail(0.05)
+		if q.interval != nil && q.interval.Strata == nil { // their column is not declared
+			e.Note += q.interval.WideStrata(public)
+		}
 		e.Unsure = q.Unsure(n)
 	case q.Total > 0:
 		e.NoiseSD = q.PerValue(n) / q.Total

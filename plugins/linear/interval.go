@@ -121,7 +121,7 @@ func (iv *Interval) WideStrata(public sdk.Public) string {
 	if iv == nil || !iv.sampled() || public.Design.Kind != "stratified" || public.Design.SampleSize == 0 {
 		return ""
 	}
-	return "; its interval leaves the differences between strata in, and is 1.4 to 8.4 times as wide as one for strata"
+	return "; its interval leaves the differences between strata in, and is up to 8 times as wide as one for strata"
 }
 
 // The columns of the whole error of a value, of noise and draw together.

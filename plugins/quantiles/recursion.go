@@ -251,8 +251,11 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	}
 	note := fmt.Sprintf("%s: ranks are off by about %.3g records in the root mean square where values are dense, plus rounding to a public number",
 		steps, s.rankSD())
+	note += s.Interval.WideStrata(req.Public)
 	if s.Interval != nil && s.rows > 0 {
-		all := s.widened(s.rows).at
+		wide := s.widened(s.rows)
+		all := wide.at
+		note = s.reach(wide) + note
 		if blank := slices.DeleteFunc(slices.Clone(all), func(p place) bool { return !p.bottom || !p.top }); len(blank) > 0 {
 			note = fmt.Sprintf("%d of %d values will be blank, because their interval holds everything between the bounds: take a larger epsilon, narrower bounds or a step; %s", len(blank), len(all), note)
 			if len(blank) == len(all) {
@@ -265,14 +268,44 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	}}}), nil
 }
 
-// rankSD is about the root mean square error of the ranks, in records of the population,
-// where values lie densely.
-func (s *search) rankSD() float64 {
-	sum := 0.0
-	for k, c := range s.costs {
-		sum += c / (s.epsilons[k] * s.epsilons[k])
+// reach forecasts an interval in ranks, which holds the errors of noise and draw: that of the quantile nearest the median.
+func (s *search) reach(w wide) string {
+	best := 0
+	for i, q := range s.Quantiles {
+		if abs := max(q-whole/2, whole/2-q); abs < max(s.Quantiles[best]-whole/2, whole/2-s.Quantiles[best]) {
+			best = i
+		}
 	}
-	return s.scale * math.Sqrt(sum/float64(len(s.ranks)))
+	p := w.at[best]
+	low, high := float64(w.ranks[p.low])/whole, float64(w.ranks[p.high])/whole
+	return fmt.Sprintf("the interval of the quantile %v reaches from about the rank %.3g to %.3g of the rows; ", float64(s.Quantiles[best])/whole, low, high)
+}
+
+// rankSD is about the root mean square error of the quantiles in rank, in records of the population, from the noise alone, where
+// values lie densely. The ends of intervals are ranks of their own, with larger errors, and do not count.
+func (s *search) rankSD() float64 {
+	ranks, at := s.ranks, make([]int, len(s.Quantiles))
+	for i := range at {
+		at[i] = i
+	}
+	if s.Interval != nil {
+		rows := s.rows
+		if rows == 0 {
+			rows = guessed
+		}
+		w := s.widened(rows)
+		ranks = w.ranks
+		for i, p := range w.at {
+			at[i] = p.middle
+		}
+	}
+	errors, sum := s.errors(ranks), 0.0
+	for _, i := range at {
+		for k, c := range errors[i] {
+			sum += c / (s.epsilons[k] * s.epsilons[k])
+		}
+	}
+	return s.scale * math.Sqrt(sum/float64(len(at)))
 }
 
 func (s *search) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {

@@ -75,11 +75,13 @@ func (s *spread) expected(public sdk.Public, n linear.Noise) sdk.ExpectedError {
 	if s.root {
 		return sdk.ExpectedError{
 			Field:        linear.EstimateField,
-			Note:         s.column.Name + ": noise of standard deviation at most " + linear.Figure(s.noise(n)*width*width/2) + "/(m·d) in the first order, m the number of values (the column count), d their standard deviation",
+			Note:         s.column.Name + ": noise of standard deviation at most " + linear.Figure(s.noise(n)*width*width/2) + "/(m·d) in the first order, m the number of values (the column count), d their standard deviation" + s.interval.WideStrata(public),
 			SamplingNote: "it depends on the values, which are secret; the more of them and the wider they are spread, the smaller it is",
 		}
 	}
-	return linear.PerRow(public, s.column.Name, s.noise(n)*width*width, width*width/4)
+	e := linear.PerRow(public, s.column.Name, s.noise(n)*width*width, width*width/4)
+	e.Note += s.interval.WideStrata(public)
+	return e
 }
 
 // noise is the standard deviation of the noise in the sum of (t − μ)² − σ², in rows, at most:
