@@ -24,7 +24,8 @@ type bars struct {
 	begun           time.Time         // of the first event: a job that is refused shows no bar
 	draw            string            // that is being read, or ""
 	rows, of        int64
-	read            bool     // all rows of the draw were read
+	read            bool // all rows of the draw were read
+	note            string
 	working         []string // the releases that are being made
 	since           map[string]time.Time
 }
@@ -46,6 +47,8 @@ func (b *bars) Observe(ev pipeline.Event) {
 		b.begun = time.Now()
 	}
 	switch ev = public(ev); ev.Kind {
+	case "not-looked-at":
+		b.note = ev.Message
 	case "draw":
 		b.draw, b.rows, b.of, b.read = ev.Draw, 0, 0, false
 	case "progress":
@@ -64,6 +67,9 @@ func (b *bars) Observe(ev pipeline.Event) {
 func (b *bars) text() (lines []string) {
 	if b.begun.IsZero() {
 		return nil
+	}
+	if b.note != "" {
+		lines = append(lines, b.note)
 	}
 	if b.draw != "" {
 		line := "reading for " + shortened(b.draw) + " " + command.Bar(b.rows, b.of)

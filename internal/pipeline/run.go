@@ -44,6 +44,9 @@ func runPlanned(ctx context.Context, j *Job, o Options) (*Outcome, error) {
 	return nil, budget.ErrMoved
 }
 
+// notLookedAt is said before the debit of a job that is new, where the ledger knows of no look at its data.
+const notLookedAt = "not looked at yet, as far as the ledger knows: check --data finds a wrong domain or unit before it costs the budget"
+
 func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) {
 	if err := begun(j, time.Now()); err != nil {
 		return nil, err
@@ -188,6 +191,9 @@ func (a *attempt) pay(ctx context.Context) (*Outcome, error) {
 	}
 	a.engine = engine
 	a.later(stop)
+	if a.looked == nil {
+		a.watch(run.Event{Kind: "not-looked-at", Message: notLookedAt})
+	}
 	found, err := a.budget.Debit(ctx, a.table, a.out)
 	return again(a.job, found), err
 }

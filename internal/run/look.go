@@ -171,28 +171,34 @@ func (l *Look) Strata(ctx context.Context, d *plan.PlannedDraw) (map[int32]int64
 	return samplers.CountUnits(units), err
 }
 
-// Groups are the cells of a release: how many rows each one has, among those that pass its condition.
-type Groups struct {
-	Release *plan.PlannedRelease
-	By      []job.Column
-	Counts  map[int32]int64 // by cell, without those that have none
-	cells   *celled
+// Seen is what a release reads of its table: rows, or folded units.
+type Seen struct {
+	Release  *plan.PlannedRelease
+	Rows     int64 // or units
+	Filtered int64 // that do not pass its conditions
+	Left     int64 // that pass, and have a value missing or not listed
+	Clipped  int64 // that count, with a value beyond its bounds
+	By       []job.Column
+	Counts   map[int32]int64 // rows by cell of By, without the cells that have none
+	Units    bool
+
+	cells   *celled // of By, nil without any, or where there are too many to tell them apart
 	to      sink
+	numbers []int // columns of numbers with bounds among what is prepared
+	codes   []int // columns of categories whose rows are left out where the value is not listed
 }
 
-// Groups counts the rows of all releases from a table that have groups, or read categories.
-func (l *Look) Groups(ctx context.Context, i int) (all []*Groups, err error) {
+// Releases looks at what the releases of the job read of a table.
+func (l *Look) Releases(ctx context.Context, i int) (all []*Seen, err error) {
 	v := l.r.views[i]
-	for _, batch := range l.r.batches(l.r.Plan.Releases(), func(rel *plan.PlannedRelease) bool { return l.r.view(rel) == v && !rel.Job.CountsUnits() }) {
+	listed := func(rel *plan.PlannedRelease) bool {
+		return l.r.view(rel) == v && rel.Job.Measures == "" && rel.Job.Bounds == ""
+	}
+	for _, batch := range l.r.batches(l.r.Plan.Releases(), listed) {
 		s := &sample{job: v.job, folded: v.folds()}
-		var some []*Groups
+		var some []*Seen
 		for _, rel := range batch {
-			if g := v.groups(rel, s); g != nil {
-				some = append(some, g)
-			}
-		}
-		if len(some) == 0 {
-			continue
+			some = append(some, v.seen(rel, s))
 		}
 		in, err := newReading(v.job, v.table.lookups, s.columns, s.conditions, s.folded)
 		if err != nil {
@@ -200,16 +206,21 @@ func (l *Look) Groups(ctx context.Context, i int) (all []*Groups, err error) {
 		}
 		preparers := in.preparers(s.folded)
 		err = newPass(v.source(batch[0]), v.table.Content, in).run(ctx, func(b table.Batch) error {
-			out := in.block(b)
+			out, masks := in.block(b), make([][]byte, len(some))
+			left, beyond := make([][]bool, len(some)), make([][]bool, len(some))
+			for k, g := range some { // numbers, before they are held to their bounds
+				masks[k], left[k], beyond[k] = g.to.mask(out), make([]bool, b.Rows), make([]bool, b.Rows)
+				for _, at := range g.numbers {
+					if err := preparers[at].beyond(in.values[at], b.Rows, left[k], beyond[k]); err != nil {
+						return err
+					}
+				}
+			}
 			if out.ready, err = in.prepare(preparers, b.Rows); err != nil {
 				return err
 			}
-			for _, g := range some {
-				for _, cell := range g.cells.of(b.Rows, out.ready, g.to.mask(out)) {
-					if cell >= 0 {
-						g.Counts[cell]++
-					}
-				}
+			for k, g := range some {
+				g.count(out, masks[k], left[k], beyond[k])
 			}
 			return nil
 		})
@@ -221,26 +232,74 @@ func (l *Look) Groups(ctx context.Context, i int) (all []*Groups, err error) {
 	return all, nil
 }
 
-// groups are those of one release, nil where it has none, or too many to tell them apart.
-func (v *tableView) groups(rel *plan.PlannedRelease, s *sample) *Groups {
-	g, cells := &Groups{Release: rel, Counts: map[int32]int64{}}, 1.0
-	names := rel.Job.By
-	if len(names) == 0 {
-		names = rel.Plan.Columns
-	}
-	for _, name := range names {
-		c, ok := v.job.Dataset.Column(name)
-		if ok && c.Type == job.Category && len(c.Domain) > 0 {
-			g.By = append(g.By, c)
-			cells *= float64(len(c.Domain))
+// beyond marks the numbers that are left out, because they are missing, and those beyond their bounds.
+func (p *Preparer) beyond(v table.Values, rows int, left, beyond []bool) error {
+	x, err := p.AsFloats(v, rows)
+	for i, f := range x {
+		if v.Null(i) || f != f {
+			left[i] = left[i] || p.Column.Missing.Rule != job.Impute
+		} else {
+			beyond[i] = beyond[i] || f < p.Lower || f > p.Upper
 		}
 	}
-	if len(g.By) == 0 || cells > math.MaxInt32 {
-		return nil
+	return err
+}
+
+// count adds the rows of a block.
+func (g *Seen) count(b block, mask []byte, left, beyond []bool) {
+	for _, at := range g.codes {
+		for i, code := range b.ready[at].Codes[:b.rows] {
+			left[i] = left[i] || code < 0
+		}
 	}
-	g.cells = newCelled(&plan.Cells{By: g.By}, s)
+	g.Rows += int64(b.rows)
+	for i := range b.rows {
+		switch {
+		case mask != nil && mask[i>>3]>>(i&7)&1 == 0:
+			g.Filtered++
+		case left[i]:
+			g.Left++
+		case beyond[i]:
+			g.Clipped++
+		}
+	}
+	if g.cells != nil {
+		for _, cell := range g.cells.of(b.rows, b.ready, mask) {
+			if cell >= 0 {
+				g.Counts[cell]++
+			}
+		}
+	}
+}
+
+// seen begins to look at one release.
+func (v *tableView) seen(rel *plan.PlannedRelease, s *sample) *Seen {
+	g, cells := &Seen{Release: rel, Counts: map[int32]int64{}, Units: s.folded}, 1.0
+	var categories []job.Column
+	for i, name := range slices.Concat(rel.Job.By, rel.Plan.Columns) {
+		c, ok := v.job.Dataset.Column(name)
+		group := i < len(rel.Job.By)
+		switch {
+		case !ok || c.Plain() || c.Bounds != nil:
+		case c.Type == job.Number:
+			g.numbers = append(g.numbers, s.want(name))
+		case len(c.Domain) > 0:
+			if !group || rel.Job.Other == "" {
+				g.codes = append(g.codes, s.want(name))
+			}
+			if group || len(rel.Job.By) == 0 {
+				categories, cells = append(categories, c), cells*float64(len(c.Domain))
+			}
+		}
+	}
+	if len(categories) > 0 && cells <= math.MaxInt32 {
+		g.By, g.cells = categories, newCelled(&plan.Cells{By: categories}, s)
+	}
 	if rel.Job.Where.Said() && !s.folded {
 		g.to.masks = append(g.to.masks, s.condition(rel.Job.Where))
+	}
+	if rel.Job.Having.Said() {
+		g.to.masks = append(g.to.masks, s.condition(rel.Job.Having))
 	}
 	return g
 }

@@ -35,7 +35,7 @@ type Look struct {
 	UnitRows *units.UnitFacts `json:"unit_rows,omitempty"`
 	Dropped  []run.CapDrop    `json:"rows_dropped_by_cap,omitempty"`
 	Draws    []LookDraw       `json:"draws"`
-	Groups   []LookGroups     `json:"groups"`
+	Releases []LookRelease    `json:"releases"`
 	Failures []LookedFailure  `json:"a_run_would_fail"`
 	Tables   []LookTable      `json:"tables,omitempty"` // one by one, where the data set has several
 }
@@ -66,9 +66,43 @@ type LookDraw struct {
 	Strata  []string `json:"strata,omitempty"`
 }
 
+// LookRelease is what a release reads of the table. Rows are units where units are folded.
+type LookRelease struct {
+	Release  string      `json:"release"`
+	Units    bool        `json:"units,omitempty"`
+	Rows     int64       `json:"rows"`
+	Filtered int64       `json:"left_out_by_a_condition"`
+	Left     int64       `json:"left_out_by_a_value_that_is_missing_or_not_listed"`
+	Clipped  int64       `json:"with_a_value_beyond_its_bounds"`
+	Groups   *LookGroups `json:"groups,omitempty"`
+}
+
+// text describes which rows count.
+func (r *LookRelease) text() string {
+	rows, of := "rows", []string(nil)
+	if r.Units {
+		rows = "units"
+	}
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{r.Filtered, "do not pass its condition"}, {r.Left, "have a value missing or not listed"}} {
+		if part.n > 0 {
+			of = append(of, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	text := fmt.Sprintf("reads %d of %d %s", r.Rows-r.Filtered-r.Left, r.Rows, rows)
+	if len(of) > 0 {
+		text += ": " + strings.Join(of, ", ")
+	}
+	if r.Clipped > 0 {
+		text += fmt.Sprintf("; %d of those that count have a value beyond its bounds, which is moved to them", r.Clipped)
+	}
+	return text
+}
+
 // LookGroups counts the groups of a release that the table holds.
 type LookGroups struct {
-	Release  string   `json:"release"`
 	By       []string `json:"by"`
 	Possible int64    `json:"possible"`
 	Held     int64    `json:"held"`
@@ -135,7 +169,7 @@ func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (
 
 func newLook(j *job.Job) *Look {
 	return &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1, Job: report.Job{Name: j.Name, Digest: j.Digest()},
-		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Groups: []LookGroups{}, Failures: []LookedFailure{}}
+		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Releases: []LookRelease{}, Failures: []LookedFailure{}}
 }
 
 // LookTable is one of several tables, and how its units meet the other tables.
@@ -237,8 +271,11 @@ func (l *Look) facts() (out []report.Fact) {
 			add("draw "+d.Name, "%s", text)
 		}
 	}
-	for _, g := range l.Groups {
-		add("release "+g.Release, "the table holds %d of %d groups by %s; the smallest has %d rows", g.Held, g.Possible, strings.Join(g.By, ", "), g.Smallest)
+	for _, r := range l.Releases {
+		if g := r.Groups; g != nil {
+			add("release "+r.Release, "the table holds %d of %d groups by %s; the smallest has %d rows", g.Held, g.Possible, strings.Join(g.By, ", "), g.Smallest)
+		}
+		add("release "+r.Release, "%s", r.text())
 	}
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/table"
@@ -57,7 +56,7 @@ func (l *Look) shapes(ctx context.Context, viewers []*viewer, p *plan.Planned) e
 			err = v.units(ctx, shaped, i)
 		}
 		if err == nil {
-			err = v.groups(ctx, shaped, i)
+			err = v.releases(ctx, shaped, i)
 		}
 	}
 	for _, d := range p.Draws {
@@ -112,23 +111,24 @@ func (v *viewer) units(ctx context.Context, shaped *run.Look, i int) error {
 	return err
 }
 
-// groups looks at how many groups of each release the table holds.
-func (v *viewer) groups(ctx context.Context, shaped *run.Look, i int) error {
-	all, err := shaped.Groups(ctx, i)
+// releases looks at what each release reads of the table, and how many of its groups the table holds.
+func (v *viewer) releases(ctx context.Context, shaped *run.Look, i int) error {
+	all, err := shaped.Releases(ctx, i)
 	for _, g := range all {
-		out := LookGroups{Release: g.Release.Job.Name, Possible: 1, Held: int64(len(g.Counts))}
-		for _, c := range g.By {
-			out.By = append(out.By, c.Name)
-			out.Possible *= int64(len(c.Domain))
+		out := LookRelease{Release: g.Release.Job.Name, Rows: g.Rows, Filtered: g.Filtered, Left: g.Left, Clipped: g.Clipped, Units: g.Units}
+		if len(g.By) > 0 {
+			out.Groups = &LookGroups{Possible: 1, Held: int64(len(g.Counts))}
+			for _, c := range g.By {
+				out.Groups.By = append(out.Groups.By, c.Name)
+				out.Groups.Possible *= int64(len(c.Domain))
+			}
+			for _, n := range g.Counts {
+				if out.Groups.Smallest == 0 || n < out.Groups.Smallest {
+					out.Groups.Smallest = n
+				}
+			}
 		}
-		smallest := int64(math.MaxInt64)
-		for _, n := range g.Counts {
-			smallest = min(smallest, n)
-		}
-		if out.Held > 0 {
-			out.Smallest = smallest
-		}
-		v.look.Groups = append(v.look.Groups, out)
+		v.look.Releases = append(v.look.Releases, out)
 	}
 	return err
 }
