@@ -171,7 +171,7 @@ func (l *Look) Strata(ctx context.Context, d *plan.PlannedDraw) (map[int32]int64
 	return samplers.CountUnits(units), err
 }
 
-// Seen is what a release reads of its table: rows, or folded units.
+// Seen counts the rows of a table that a release reads, or the units where units are folded.
 type Seen struct {
 	Release  *plan.PlannedRelease
 	Rows     int64 // or units

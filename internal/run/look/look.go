@@ -66,7 +66,7 @@ type LookDraw struct {
 	Strata  []string `json:"strata,omitempty"`
 }
 
-// LookRelease is what a release reads of the table. Rows are units where units are folded.
+// LookRelease counts the rows of the table that a release reads, or its units where units are folded.
 type LookRelease struct {
 	Release  string      `json:"release"`
 	Units    bool        `json:"units,omitempty"`
