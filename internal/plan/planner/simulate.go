@@ -180,19 +180,28 @@ func (t *Trial) run(ctx context.Context, table []sdk.Values, rows int, host sdk.
 // would decide: the smooth sensitivity of a median differs by a third between them.
 const populations = 8
 
-// simulate measures the error of a release under the assumed distribution.
-func (u *subject) simulate(ctx context.Context, params json.RawMessage, public sdk.Public, target privacy.Point, d design) (Accuracy, error) {
-	m, ok := u.s.Mechanisms[u.release.Mechanism]
+// unsimulated returns the reason for which a release is not simulated, "" for none.
+func (u *subject) unsimulated() string {
+	_, ok := u.s.Mechanisms[u.release.Mechanism]
 	switch {
 	case !ok:
-		return Accuracy{Unknown: "the noise depends on the data, and only built-in mechanisms are simulated"}, nil
+		return "the noise depends on the data, and only built-in mechanisms are simulated"
 	case u.release.Series != "":
-		return Accuracy{Unknown: "releases in a series are not simulated: plan -v says how large their noise is in each kind of row"}, nil
+		return "releases in a series are not simulated: plan -v says how large their noise is in each kind of row"
 	case u.population() == 0:
-		return Accuracy{Unknown: "a simulation needs dataset.size or dataset.at_least"}, nil
+		return "a simulation needs dataset.size or dataset.at_least"
 	case u.population() > maxSimulated:
-		return Accuracy{Unknown: fmt.Sprintf("populations above %d are not simulated", maxSimulated)}, nil
+		return fmt.Sprintf("populations above %d are not simulated", maxSimulated)
 	}
+	return ""
+}
+
+// simulate measures the error of a release under the assumed distribution.
+func (u *subject) simulate(ctx context.Context, params json.RawMessage, public sdk.Public, target privacy.Point, d design) (Accuracy, error) {
+	if why := u.unsimulated(); why != "" {
+		return Accuracy{Unknown: why}, nil
+	}
+	m := u.s.Mechanisms[u.release.Mechanism]
 	params, public, unknown := u.grouped(m, params, public)
 	if unknown != "" {
 		return Accuracy{Unknown: unknown}, nil
