@@ -94,24 +94,22 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 }
 
 // believed lists what the guarantee of a plan rests on, and nothing can check. // P36, P38
-func believed(p *plan.Priced) (out []report.Belief) {
-	j := p.Job
+func believed(p *plan.Priced) []report.Belief {
+	j, step := p.Job, p.Step()
 	panel, rotates := j.Rotates()
-	switch {
-	case rotates && panel.Drawn:
-		out = append(out, report.BelievedKeys)
-	case rotates:
-		out = append(out, report.BelievedKeys, report.BelievedWaves)
-	case p.Table != nil:
-		out = append(out, report.BelievedCollection)
+	rests := map[report.Belief]bool{
+		report.BelievedKeys:       rotates,
+		report.BelievedWaves:      rotates && !panel.Drawn,
+		report.BelievedCap:        step != nil && step.Held() == plan.HeldByCap,
+		report.BelievedPeriods:    step != nil && step.Held() == "" && !step.Alike(),
+		report.BelievedCollection: p.Table != nil,
+		report.BelievedSlices:     j.Dataset.Slice != nil,
+		report.BelievedLookup: slices.ContainsFunc(j.TableNames(), func(name string) bool {
+			return slices.ContainsFunc(j.Of(name).Dataset.Lookups, func(l job.Lookup) bool { return l.Public })
+		}),
+		report.BelievedPlugin: slices.ContainsFunc(p.Releases(), func(r *plan.PricedRelease) bool { builtin, _ := r.Mech.Origin(); return !builtin }),
 	}
-	if j.Dataset.Slice != nil {
-		out = append(out, report.BelievedSlices)
-	}
-	if slices.ContainsFunc(p.Releases(), func(r *plan.PricedRelease) bool { builtin, _ := r.Mech.Origin(); return !builtin }) {
-		out = append(out, report.BelievedPlugin)
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(report.Beliefs), func(b report.Belief) bool { return !rests[b] })
 }
 
 // published warns where the frame of the job publishes what a release counts. The count
