@@ -11,7 +11,7 @@ import (
 
 // Auditor replays a chain, record by record, from nothing. It has the meaning of records from
 // books, as whoever wrote them had. It holds hashes, times, limits and the charges of
-// draws to rules of its own, so that a slip in a writer's check is found.
+// draws and panels to rules of its own, so that a slip in a writer's check is found.
 type Auditor struct {
 	books
 	ledger string
@@ -155,7 +155,7 @@ func (v *Auditor) before(r *Record, b body) error {
 		}
 		return v.alone(k)
 	case *debitBody:
-		return v.drawsPaid(r.Seq, b)
+		return v.stepsPaid(r.Seq, b)
 	}
 	return nil
 }
@@ -219,8 +219,8 @@ func (v *Auditor) alone(k Key) error {
 // above any rounding and far below any amount that matters.
 var auditSlack = big.NewRat(1, 1e9)
 
-// drawsPaid computes again what a debit must charge for its draws.
-func (v *Auditor) drawsPaid(seq int64, b *debitBody) error {
+// stepsPaid computes again what a debit must charge for its draws and panels.
+func (v *Auditor) stepsPaid(seq int64, b *debitBody) error {
 	a := v.accounts[b.Account]
 	if a == nil {
 		return nil // enter says so
@@ -231,10 +231,7 @@ func (v *Auditor) drawsPaid(seq int64, b *debitBody) error {
 		if n == nil {
 			n = s.node(seq, a)
 		}
-		if n.Kind != KindDraw && n.Kind != KindCollected {
-			continue
-		}
-		spends, charged, err := s.amounts()
+		_, charged, err := s.amounts()
 		if err != nil {
 			return err
 		}
@@ -242,17 +239,15 @@ func (v *Auditor) drawsPaid(seq int64, b *debitBody) error {
 		if err != nil {
 			return err
 		}
-		draw, err := n.Sampling()
-		if err != nil {
-			return err
-		}
-		own := privacy.Point{Epsilon: rational.Up(spends.Epsilon), Delta: rational.Up(spends.Delta)}
-		p, err := step.Draw{Sampling: draw}.Spend(n.State, own, a.payer(privacy.Bill.Price))
+		p, err := n.again(s, a.payer(privacy.Bill.Price))
 		if err != nil {
 			return fmt.Errorf("a debit for %s that its account cannot charge", n)
 		}
+		if p == nil {
+			continue
+		}
 		short := below(charged.Epsilon, p.After.Charged.Epsilon) || below(charged.Delta, p.After.Charged.Delta)
-		for i := range paid {
+		for i := range p.Cost {
 			short = short || below(paid[i], p.Cost[i])
 		}
 		if short {
@@ -260,6 +255,31 @@ func (v *Auditor) drawsPaid(seq int64, b *debitBody) error {
 		}
 	}
 	return nil
+}
+
+// again prices the step of a record, nil where the record does not hold all that decides it.
+func (n *Node) again(s *Stepped, a step.Account) (*step.Price, error) {
+	spends, charged, err := s.amounts()
+	if err != nil {
+		return nil, err
+	}
+	switch n.Kind {
+	case KindDraw, KindCollected:
+		draw, err := n.Sampling()
+		if err != nil {
+			return nil, err
+		}
+		own := privacy.Point{Epsilon: rational.Up(spends.Epsilon), Delta: rational.Up(spends.Delta)}
+		return step.Draw{Sampling: draw}.Spend(n.State, own, a)
+	case KindPanel:
+		e, err := privacy.FromCanonical([]byte(n.Event))
+		if err != nil {
+			return nil, err
+		}
+		bill := privacy.Bill{Event: e, Delta: rational.Down(charged.Minus(n.Charged).Delta)}
+		return step.Panel{}.Step(n.State, step.Event{Bill: bill, At: s.At}, a)
+	}
+	return nil, nil
 }
 
 func below(got, want *big.Rat) bool {

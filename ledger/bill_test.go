@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 	"github.com/dprelease/dprelease/privacy/step"
 )
 
@@ -167,6 +168,36 @@ func TestSealHoldsTheRunToItsBill(t *testing.T) {
 	k.Made = map[string]Made{sampleID(1): {Event: panel.With(privacy.Approx{Eps: 0.4})}}
 	if err := l.Seal(background, k, "c", someFiles, Rows{Sample: sampleID(1), Content: "c", Data: []byte("rows")}); codeOf(err) != CodeBill {
 		t.Errorf("other noise on a kept sample: %v", err)
+	}
+}
+
+// A step of a series adds up slices by the row of each matrix, and draws the noise that was debited, for each release and call. // P38
+func TestSealHoldsASeriesToItsBill(t *testing.T) {
+	plans, noise := []string{"step 0", "step 1"}, twoRuns()[0].Calls[0]
+	less := privacy.DiscreteGaussian{Sigma: 7.9, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 1}}
+	row := func(factors []int64, calls ...privacy.Event) Made {
+		return Made{Measured: []periods.Series{{Matrix: [][]int64{factors}, Calls: calls}}}
+	}
+	for name, made := range map[string]map[string]Made{
+		"nothing":        nil,
+		"less noise":     {plans[0]: row([]int64{1, 1}, noise, less)},
+		"a call not":     {plans[0]: row([]int64{1, 1}, noise)},
+		"another factor": {plans[0]: row([]int64{2, 1}, noise, noise)},
+		"another row":    {plans[0]: row([]int64{1}, noise, noise)},
+		"more released":  {plans[0]: {Measured: append(row([]int64{1, 1}, noise, noise).Measured, row([]int64{1, 1}, noise).Measured...)}},
+		"from the data":  {plans[0]: row([]int64{1, 1}, noise, noise), "": {Event: noise}},
+		"of no series":   {"": {Event: noise}},
+		"right":          {plans[0]: row([]int64{1, 1}, noise, noise)},
+	} {
+		l := open(t, "sqlite:"+testdir.New(t)+"/l.db")
+		if err := l.Seal(background, debit(t, l, seriesStep(plans, 0)), SeriesContent, someFiles); err != nil {
+			t.Fatal(err)
+		}
+		k := debit(t, l, seriesStep(plans, 1))
+		k.Made = made
+		if err := l.Seal(background, k, SeriesContent, someFiles); (codeOf(err) == "") != (name == "right") || name != "right" && codeOf(err) != CodeBill {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -118,6 +118,43 @@ func TestPanelIsTampered(t *testing.T) {
 	}
 }
 
+// A chain that charges a panel less than its waves cost is found, even where its hashes are right: all waves for less, or a
+// wave once more for nothing.
+func TestAuditOfPanels(t *testing.T) {
+	l := open(t, "sqlite:"+testdir.New(t)+"/l.db")
+	q := waveOf("p", 1, 1)
+	debitOne(l, q)
+	known := knownWave(seen(1, waveOf("again", 1, 1)))
+	debitOne(l, known)
+	text := func(x float64) string { return `"` + new(big.Rat).SetFloat64(x).RatString() + `"` }
+	all := new(big.Rat).SetFloat64(q.Charged.Epsilon)
+	both := `"` + all.Add(all, new(big.Rat).SetFloat64(known.Charged.Epsilon)).RatString() + `"`
+	for name, c := range map[string]struct{ old, new, finds string }{
+		"nothing":              {"", "", ""},
+		"all waves for less":   {text(q.Charged.Epsilon), `"1/64"`, FoundOverspent},
+		"a wave twice for one": {both, text(q.Charged.Epsilon), FoundOverspent},
+		"no wave":              {`"at":1,"charged"`, `"charged"`, FoundBody},
+	} {
+		v := NewAuditor()
+		changed, prev := false, genesis
+		if err := l.Records(background, func(r Record) error {
+			if body := strings.ReplaceAll(r.Body, c.old, c.new); c.old != "" && r.Kind == kindDebit && body != r.Body {
+				r.Body, changed = body, true
+			}
+			r.Prev = prev
+			r.Hash = hashRecord(l.ID(), &r)
+			prev = r.Hash
+			v.Add(r)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if found := joined(v.Findings()); changed != (c.old != "") || c.finds == "" && found != "" || c.finds != "" && !strings.Contains(found, c.finds+":") {
+			t.Errorf("%s: changed %v, found %q, want %q", name, changed, found, c.finds)
+		}
+	}
+}
+
 // drawnWave is waveOf for a panel whose units the ledger allots.
 func drawnWave(plan, name string, wave int64, eps float64) Request {
 	return named(waveOf(plan, wave, eps), name, true)
