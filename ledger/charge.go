@@ -96,7 +96,7 @@ func (a *Account) isCost(c privacy.Cost) bool {
 
 func (t *tx) chargeWhole(a *Account, cost privacy.Cost, keeps []string, reason string) error {
 	if s, err := t.node(CollectedID(a.Key)); err != nil || s != nil {
-		return errors.Join(err, collectedElsewhere(a.Key))
+		return errors.Join(err, elsewhere())
 	}
 	if err := a.Admit(cost, nil, nil); err != nil {
 		return err
@@ -105,9 +105,8 @@ func (t *tx) chargeWhole(a *Account, cost privacy.Cost, keeps []string, reason s
 	return err
 }
 
-func collectedElsewhere(k Key) *Error {
-	return refuse(CodeSample, "the jobs on %s are charged together for a table that is itself a sample: the sum with other releases is not proven", k)
-}
+// elsewhere refuses a charge beside jobs that are charged together.
+func elsewhere() error { return noStep(did[KindCollected], "the charge is for other releases") }
 
 // chargeSlices charges slices bucket by bucket. A record names at most mostInRecord of them, or
 // one bucket.
@@ -116,11 +115,7 @@ func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason 
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(all))
-	for i, b := range all {
-		names[i] = b.name
-	}
-	if _, err := t.buckets(a.ID, names...); err != nil {
+	if err := t.readBuckets(a, all); err != nil {
 		return err
 	}
 	limits, err := a.bounds()
@@ -191,6 +186,16 @@ func inBuckets(costs []SliceCost) ([]bucketCosts, error) {
 	return out, nil
 }
 
+// readBuckets reads buckets that are to be charged.
+func (t *tx) readBuckets(a *Account, all []bucketCosts) error {
+	names := make([]string, len(all))
+	for i, b := range all {
+		names[i] = b.name
+	}
+	_, err := t.buckets(a.ID, names...)
+	return err
+}
+
 // flat lists the costs of buckets in their order.
 func flat(all []bucketCosts) (out []sliceCost) {
 	for _, b := range all {
@@ -237,7 +242,7 @@ func (a *Account) chargeBucket(b bucket, costs []sliceCost, charged func(*Accoun
 			after.Is = b[done].Is // as it was written first
 			before, err := b[done].tally(a)
 			if err != nil || before.Collected {
-				return nil, errors.Join(err, collectedElsewhere(a.Key))
+				return nil, errors.Join(err, elsewhere())
 			}
 			a.InSlice.Spent = sumOf(before.Spent, c.cost)
 			after.Spent, after.Debits = ratTexts(a.InSlice.Spent), before.Debits+1

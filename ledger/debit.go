@@ -192,11 +192,7 @@ func (t *tx) admit(a *Account, q *Request, p *Priced) error {
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(all))
-	for i, b := range all {
-		names[i] = b.name
-	}
-	if _, err := t.buckets(a.ID, names...); err != nil {
+	if err := t.readBuckets(a, all); err != nil {
 		return err
 	}
 	t.books.charged = func(a *Account, cost privacy.Cost) error {

@@ -12,6 +12,13 @@ type Pin struct {
 	Is   string `json:"is"` // one text for one meaning, made of the job and the schema alone
 }
 
+// sortedPins puts pins into the order of their names.
+func sortedPins(pins []Pin) []Pin {
+	pins = slices.Clone(pins)
+	slices.SortFunc(pins, func(a, b Pin) int { return strings.Compare(a.Name, b.Name) })
+	return pins
+}
+
 // fixedEvents name what decides what steps of a node do, by its kind, where every job says it.
 var fixedEvents = map[string]string{
 	KindPanel:  "the waves, and what is released in each",

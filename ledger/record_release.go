@@ -232,6 +232,11 @@ func (r *chargeBody) enter(b *books, _ int64) error {
 		a.Charge(costs[0].Cost)
 		return nil
 	}
+	return b.chargeSlices(a, costs)
+}
+
+// chargeSlices charges slices of an account bucket by bucket.
+func (b *books) chargeSlices(a *Account, costs []SliceCost) error {
 	all, err := inBuckets(costs)
 	if err != nil {
 		return err

@@ -16,6 +16,10 @@ const (
 	Abandoned = "abandoned" // cut off after the debit, and given up by a later run
 )
 
+// SeriesContent is the content under which the step of a series is sealed: there is one measurement of a step,
+// whatever its slice holds later. The digest of the slice lies within the sealed bytes, and in no record.
+const SeriesContent = "series"
+
 // Release is one run of a job, as the ledger knows it.
 type Release struct {
 	ID      int64 // the record of its debit

@@ -23,7 +23,8 @@ func (p *Priced) Request(ids map[string]string) (q ledger.Request, err error) {
 	}
 	if w := p.panel; w != nil {
 		s := ledger.Step{Node: w.ID, Begins: ledger.KindPanel, Secret: w.Drawn, Does: step.Event{Bill: p.Bill, At: w.Wave}}
-		s.Name, q.Steps = w.Name, []ledger.Step{s}
+		s.Name = w.Name
+		q.Steps = []ledger.Step{s}
 	}
 	for _, d := range p.AllKept() {
 		s, err := d.ledgerStep(ids[d.Name])

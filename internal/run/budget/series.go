@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -23,39 +22,33 @@ type Series struct {
 	*Budget
 	step     *plan.SeriesStep
 	measured []*run.Measurement // of the steps from the first one on, without a gap
-	steps    []ledger.SeriesStep
 }
 
 // Series reads what was measured of the series of a job. It returns ErrMoved where another run began the series since
 // this one was planned.
 func (b *Budget) Series(ctx context.Context) (*Series, error) {
 	s := &Series{Budget: b, step: b.plan.Step()}
-	var text []byte
-	var err error
-	if s.steps, text, err = b.Ledger.SeriesSteps(ctx, s.step.Plans); err != nil {
+	id := s.step.Plans[0]
+	n, err := b.Ledger.Node(ctx, id)
+	switch {
+	case err != nil:
 		return nil, failure.OfLedger(ctx, err)
+	case (n == nil) != (b.plan.Nodes()[id] == nil):
+		return nil, ErrMoved
 	}
-	if text != nil {
-		own, err := s.step.Setup()
+	for i := 0; n != nil && i <= s.step.At; i++ {
+		found, err := b.Ledger.Look(ctx, s.step.Plans[i], ledger.SeriesContent)
+		if err != nil {
+			return nil, failure.OfLedger(ctx, err)
+		}
+		if found.Found == nil {
+			break
+		}
+		m, err := b.measurement(ctx, found.Found)
 		if err != nil {
 			return nil, err
 		}
-		var mine, begun plan.SeriesSetup
-		if json.Unmarshal(own, &mine) != nil || json.Unmarshal(text, &begun) != nil || !reflect.DeepEqual(mine.Releases, begun.Releases) {
-			return nil, ErrMoved
-		}
-	}
-	for i, step := range s.steps {
-		if step.Release == nil {
-			break
-		}
-		m, err := b.measurement(ctx, step.Release)
-		if err != nil {
-			return nil, err
-		}
-		if s.measured = append(s.measured, m); i == s.step.At {
-			break
-		}
+		s.measured = append(s.measured, m)
 	}
 	return s, nil
 }
