@@ -244,7 +244,7 @@ func (t *tx) goOn(a *Account, q *Request, nodes map[string]*Node) error {
 	return t.together(a, q)
 }
 
-// did says what earlier jobs did with a node of a kind that does not stand beside every other.
+// did describes, for each kind of node that does not stand beside every other, the earlier jobs.
 var did = map[string]string{
 	KindDraw:      "kept a sample",
 	KindCollected: "said dataset.collected, and were charged for a table that is itself a sample",
