@@ -268,5 +268,35 @@ func renyiFixed(e Event, gamma float64, inner string) (rdp.Curve, *Unsupported) 
 	if u != nil {
 		return nil, u
 	}
-	return rdp.WithoutReplacement(gamma, b.curve), nil
+	c := rdp.WithoutReplacement(gamma, b.curve)
+	if near := renyiLattice(e, gamma, b.curve, inner); near != nil {
+		c = least(c, near)
+	}
+	return c, nil
+}
+
+// renyiLattice is the curve of discrete and continuous Gaussian noise on a sample of fixed size, through the continuous noise
+// that it is close to; base is its curve on the sample. It is nil where anything else was released, or noise of few steps.
+//
+// # Contract
+//
+// As for rdp.WithoutReplacementGaussian, for vectors too. Proof: discrete_gaussian.proof.md.
+func renyiLattice(e Event, gamma float64, base rdp.Curve, inner string) rdp.Curve {
+	s := &smoothed{ok: true}
+	mu := onlyGaussian(s.event(e, 1, 1), ReplaceOne, inner)
+	if !s.ok || mu == 0 {
+		return nil
+	}
+	c := rdp.WithoutReplacementGaussian(gamma, below(1/mu))
+	return func(alpha float64) float64 {
+		// The far outputs are at most √T·e^far: T is made small enough, as far as a float64 holds it.
+		far := base(2*alpha) * (2*alpha - 1) / 2
+		t := math.Min(2*math.Sqrt(far+80)+mu+1, 36)
+		tail := s.total(t - mu).tail
+		if !(alpha > 1 && tail > 0) || math.IsInf(far, 1) {
+			return math.Inf(1)
+		}
+		close := (2*alpha-1)*s.total(t).ratio + (alpha-1)*c(alpha)
+		return above((close+math.Log1p(math.Exp(math.Log(tail)/2+far-close)))/(alpha-1), 1e-11)
+	}
 }
