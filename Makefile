@@ -113,11 +113,6 @@ sgd-accuracy: lab ## what privacy costs the example regressions
 coverage: lab ## how often intervals hold the population's value (minutes)
 	bin/lab/coverage -out lab/studies
 
-# Public totals in the weights and after the noise: lab/studies/calibration.md.
-.PHONY: calibration
-calibration: lab ## what public totals gain, in the weights and after the noise
-	bin/lab/calibration -out lab/studies
-
 # Linear models by regression and by sgd on the same tables: lab/studies/linear-models.md. It
 # takes some ten minutes.
 .PHONY: linear-models
