@@ -21,6 +21,7 @@ import (
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/ledger"
 )
@@ -96,11 +97,11 @@ func TestFailures(t *testing.T) {
 	}{
 		{job.Problems{problem, problem}, 3, "j.yaml:3:7: a.b: is wrong (do right)\nj.yaml:3:7: a.b: is wrong (do right)\n", "INVALID_JOB"},
 		{problem, 3, "j.yaml:3:7: a.b: is wrong (do right)\n", "INVALID_JOB"},
-		{&pipeline.Failure{Exit: 4, Code: "BUDGET", Message: "the budget is exhausted"}, 4, "dprelease: BUDGET: the budget is exhausted\n", "BUDGET"},
-		{fmt.Errorf("wrapped: %w", &pipeline.Failure{Exit: 5, Code: "PLUGIN", Message: "no"}), 5, "dprelease: PLUGIN: no\n", "PLUGIN"},
-		{&pipeline.Failure{Exit: 6, Code: "SOURCE", Message: "no"}, 6, "dprelease: SOURCE: no\n", "SOURCE"},
-		{&pipeline.Failure{Exit: 7, Code: "LEDGER", Message: "no"}, 7, "dprelease: LEDGER: no\n", "LEDGER"},
-		{&pipeline.Failure{Exit: 8, Code: "NOT_PUBLISHED", Message: "no"}, 8, "dprelease: NOT_PUBLISHED: no\n", "NOT_PUBLISHED"},
+		{&failure.Failure{Exit: 4, Code: "BUDGET", Message: "the budget is exhausted"}, 4, "dprelease: BUDGET: the budget is exhausted\n", "BUDGET"},
+		{fmt.Errorf("wrapped: %w", &failure.Failure{Exit: 5, Code: "PLUGIN", Message: "no"}), 5, "dprelease: PLUGIN: no\n", "PLUGIN"},
+		{&failure.Failure{Exit: 6, Code: "SOURCE", Message: "no"}, 6, "dprelease: SOURCE: no\n", "SOURCE"},
+		{&failure.Failure{Exit: 7, Code: "LEDGER", Message: "no"}, 7, "dprelease: LEDGER: no\n", "LEDGER"},
+		{&failure.Failure{Exit: 8, Code: "NOT_PUBLISHED", Message: "no"}, 8, "dprelease: NOT_PUBLISHED: no\n", "NOT_PUBLISHED"},
 		{context.Canceled, 130, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n", "INTERRUPTED"},
 		{errors.New(secretValue), 1, "dprelease: INTERNAL: a bug: an unexpected error of type *errors.errorString; please report it\n", "INTERNAL"},
 	} {
@@ -183,8 +184,8 @@ func TestPanic(t *testing.T) {
 // The exit code says which signal it was.
 func TestSignals(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	stopped := &pipeline.Failure{Exit: pipeline.ExitInterrupted, Code: "INTERRUPTED", Message: "stopped"}
-	lost := &pipeline.Failure{Exit: pipeline.ExitNotPublished, Code: "NOT_PUBLISHED", Message: "lost"}
+	stopped := &failure.Failure{Exit: failure.ExitInterrupted, Code: "INTERRUPTED", Message: "stopped"}
+	lost := &failure.Failure{Exit: failure.ExitNotPublished, Code: "NOT_PUBLISHED", Message: "lost"}
 	cutOff := job.Problem{Message: "the plugin did not answer"}
 	for _, c := range []struct {
 		sig  syscall.Signal

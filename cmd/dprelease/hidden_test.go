@@ -9,6 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // P33: with --hide-outcome a run that succeeds, one that fails before its debit, one that fails after it and one that was
@@ -16,9 +17,9 @@ import (
 func TestHideOutcome(t *testing.T) {
 	ends := map[string]error{
 		"the summary": nil,
-		"SAMPLE":      &pipeline.Failure{Exit: 6, Code: "SAMPLE", Message: "no"},
-		"DATA":        &pipeline.Failure{Exit: 6, Code: "DATA", Message: "no", Spent: "this release"},
-		"SAME_DATA":   &pipeline.Failure{Exit: 4, Code: "BUDGET_SAME_DATA", Message: "no"}, // P40
+		"SAMPLE":      &failure.Failure{Exit: 6, Code: "SAMPLE", Message: "no"},
+		"DATA":        &failure.Failure{Exit: 6, Code: "DATA", Message: "no", Spent: "this release"},
+		"SAME_DATA":   &failure.Failure{Exit: 4, Code: "BUDGET_SAME_DATA", Message: "no"}, // P40
 		"INTERRUPTED": context.Canceled,
 	}
 	file := filepath.Join(t.TempDir(), "CONFIDENTIAL-runs.txt")

@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -68,7 +69,7 @@ func (e *environment) ledgerAddress(ctx context.Context, args []string) (ledger.
 		if problems := command.ProblemsOf(err); j == nil || err != nil && problems == nil || slices.ContainsFunc(problems, aboutBudget) {
 			return ledger.Address{}, err
 		}
-		return pipeline.LedgerOf(j)
+		return budget.LedgerOf(j)
 	case text != "" && !strings.Contains(text, ":"):
 		text = "sqlite:" + text
 	}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/file"
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -29,7 +30,7 @@ lie elsewhere.
   dprelease ledger verify --chain exported.jsonl`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			seen, err := pipeline.ReadReleases(folders)
+			seen, err := output.ReadReleases(folders)
 			if err != nil {
 				return e.Fail(c.Context(), err)
 			}
@@ -41,7 +42,7 @@ lie elsewhere.
 				defer f.Close()
 				v, err := ledger.ReadChain(f)
 				if err != nil {
-					return e.Fail(c.Context(), &pipeline.Failure{Exit: pipeline.ExitLedger, Code: ledger.CodeAddress, Message: "the file is not an exported ledger"})
+					return e.Fail(c.Context(), &failure.Failure{Exit: failure.ExitLedger, Code: ledger.CodeAddress, Message: "the file is not an exported ledger"})
 				}
 				v.Compare(seen)
 				return e.verdict(v, len(seen))
@@ -67,7 +68,7 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 	head, found := v.Head(), v.Findings()
 	exit := command.ExitDone
 	if len(found) > 0 {
-		exit = pipeline.ExitLedger
+		exit = failure.ExitLedger
 	}
 	if e.JSON {
 		if err := e.Printed(e.Line(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,

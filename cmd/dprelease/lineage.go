@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/run/lineage"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // telling reports a run to other programs.
@@ -51,7 +52,7 @@ func (t *telling) Observe(ev pipeline.Event) {
 func (t *telling) end(ctx context.Context, e *environment, a command.Answer, err error) {
 	if err != nil {
 		f, _ := command.Explain(ctx, err)
-		t.sender.Fail(f.Code, string(f.Spent), f.Spent == pipeline.SpentNone && t.debited.IsZero())
+		t.sender.Fail(f.Code, string(f.Spent), f.Spent == failure.SpentNone && t.debited.IsZero())
 	} else if done, ok := a.(*pipeline.Outcome); ok {
 		t.sender.Complete(done.Dir, &done.Report)
 		if t.metrics != "" && lineage.WriteMetrics(t.metrics, &done.Report, t.debited) != nil {

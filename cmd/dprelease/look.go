@@ -13,7 +13,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // look prints a private look at a table on a terminal, or writes it to a private file
@@ -46,7 +46,7 @@ func (e *environment) look(ctx context.Context, j *job.Job, out string) error {
 		err = e.Print(l)
 	}
 	if err == nil && fails {
-		return e.FailWith(command.Unspent(pipeline.ExitSource, "DATA_UNFIT", "a run of this job would fail, or release nothing of use; the look says at what"), nil)
+		return e.FailWith(command.Unspent(failure.ExitSource, "DATA_UNFIT", "a run of this job would fail, or release nothing of use; the look says at what"), nil)
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/command"
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/run/output"
 )
 
 func (e *environment) pages() *cobra.Command {
@@ -30,7 +30,7 @@ table nor the ledger. A file with another digest than in report.json is refused.
 }
 
 func (e *environment) writePages(ctx context.Context, dir string) error {
-	if err := pipeline.WritePages(ctx, dir); err != nil {
+	if err := output.WritePages(ctx, dir); err != nil {
 		return e.Fail(ctx, err)
 	}
 	page, public := filepath.Join(dir, "report.html"), filepath.Join(dir, "report-public.html")

@@ -18,7 +18,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
 	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
@@ -334,7 +334,7 @@ func (w *world) check(t testing.TB, before *big.Rat) (*big.Rat, map[string]ledge
 // verify is the ledger's own audit, against the outputs.
 func (w *world) verify(t testing.TB) []ledger.Finding {
 	t.Helper()
-	seen, err := pipeline.ReadReleases([]string{w.dir})
+	seen, err := output.ReadReleases([]string{w.dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/run/engine"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
@@ -489,7 +490,7 @@ func estimates(r sdk.Result) (out []float64) {
 // What is wrong with the data comes back as the code of a run without an engine, without a value.
 func TestDataFailure(t *testing.T) {
 	_, err := pipeline.Run(t.Context(), load(t, write(t, kinds["rows"].Replace(text), true)), options(t))
-	var f *pipeline.Failure
+	var f *failure.Failure
 	if !errors.As(err, &f) || f.Code != "DATA_MISSING" || strings.Contains(err.Error(), "1234") {
 		t.Errorf("%v", err)
 	}

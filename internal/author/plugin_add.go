@@ -12,11 +12,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dprelease/dprelease/internal/command"
-	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plugin/approve"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
 	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // approval holds the flags of plugin add.
@@ -79,13 +79,13 @@ func signFlag(c *cobra.Command, into *string) {
 // uncatalogued returns the failure for a bad catalog, or for a plugin that did not get into
 // it.
 func (e *environment) uncatalogued(format string, args ...any) error {
-	return e.FailWith(command.Unspent(pipeline.ExitPlugin, "PLUGIN_CATALOG", fmt.Sprintf(format, args...)), nil)
+	return e.FailWith(command.Unspent(failure.ExitPlugin, "PLUGIN_CATALOG", fmt.Sprintf(format, args...)), nil)
 }
 
 func (e *environment) add(ctx context.Context, source string, a approval) error {
 	expires, err := expiry(a.expires, time.Now())
 	if err != nil {
-		return e.FailWith(command.Unspent(pipeline.ExitUsage, "USAGE", err.Error()), nil)
+		return e.FailWith(command.Unspent(failure.ExitUsage, "USAGE", err.Error()), nil)
 	}
 	a.Source, a.Expires = source, expires
 	a.Sign = func(c *catalog.Catalog) (*minisign.PrivateKey, error) { return approve.Key(a.sign, c, e.password) }

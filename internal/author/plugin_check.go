@@ -106,7 +106,7 @@ func (e *environment) examine(ctx context.Context, cmd host.Command, x examinati
 	var by command.Interrupted
 	switch {
 	case v.Refuted():
-		return command.Exited(pipeline.ExitPlugin)
+		return command.Exited(failure.ExitPlugin)
 	case errors.As(context.Cause(ctx), &by):
 		return command.Exited(by.Exit())
 	}
@@ -156,7 +156,7 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 	}
 	if x.report != "" {
 		if err := v.WriteFiles(x.report); err != nil {
-			return none, e.FailWith(command.Unspent(pipeline.ExitUsage, "OUTPUT_UNWRITABLE", "the report of the check cannot be written: "+failure.Reason(err)), nil)
+			return none, e.FailWith(command.Unspent(failure.ExitUsage, "OUTPUT_UNWRITABLE", "the report of the check cannot be written: "+failure.Reason(err)), nil)
 		}
 	}
 	return v, nil
@@ -164,5 +164,5 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 
 // unchecked returns the failure of a suite that could not be run. No data was involved.
 func (e *environment) unchecked(err error) error {
-	return e.FailWith(command.Unspent(pipeline.ExitPlugin, "PLUGIN_UNCHECKED", "the plugin cannot be checked: "+err.Error()), nil)
+	return e.FailWith(command.Unspent(failure.ExitPlugin, "PLUGIN_UNCHECKED", "the plugin cannot be checked: "+err.Error()), nil)
 }

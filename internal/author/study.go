@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plan/planner"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // study is one question to the planner.
@@ -140,11 +141,11 @@ func (s *study) ask(ctx context.Context, j *job.Job, settings planner.Settings) 
 // studyFailed tells a job that is wrong from a question that has no answer.
 func (e *environment) studyFailed(ctx context.Context, err error) error {
 	var problems job.Problems
-	var failure *pipeline.Failure
-	if ctx.Err() != nil || errors.As(err, &problems) || errors.As(err, &failure) {
+	var known *failure.Failure
+	if ctx.Err() != nil || errors.As(err, &problems) || errors.As(err, &known) {
 		return e.Fail(ctx, err)
 	}
-	return e.Fail(ctx, &pipeline.Failure{Exit: pipeline.ExitInvalidJob, Code: "PLAN_REFUSED", Message: err.Error()})
+	return e.Fail(ctx, &failure.Failure{Exit: failure.ExitInvalidJob, Code: "PLAN_REFUSED", Message: err.Error()})
 }
 
 // files writes the page, whole or not at all.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
@@ -48,7 +49,7 @@ func Named(j *job.Job, err error) (*job.Job, error) {
 	}
 	if problems = append(problems, j.CheckMechanisms(BuiltinNames(), builtin.Words())...); len(problems) > 0 {
 		// There will be no plan to find these.
-		problems = append(problems, pipeline.ParamProblems(j, DescribeBuiltins())...)
+		problems = append(problems, plan.ParamProblems(j, DescribeBuiltins())...)
 	}
 	return j, problems.Sort().Err()
 }

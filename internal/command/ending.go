@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // The exit codes that the command line itself uses; docs/exit-codes.md has all.
 const (
-	ExitDone        = pipeline.ExitDone
-	ExitBug         = pipeline.ExitBug
-	ExitUsage       = pipeline.ExitUsage
-	ExitInvalidJob  = pipeline.ExitInvalidJob
-	ExitInterrupted = pipeline.ExitInterrupted
+	ExitDone        = failure.ExitDone
+	ExitBug         = failure.ExitBug
+	ExitUsage       = failure.ExitUsage
+	ExitInvalidJob  = failure.ExitInvalidJob
+	ExitInterrupted = failure.ExitInterrupted
 )
 
 // Failed is the error of a command that has printed its own error, or has none
@@ -40,20 +40,20 @@ func Exited(exit int) error {
 
 // Ending is the last line of a command that did not succeed.
 type Ending struct {
-	Event   string         `json:"event"` // "failed"
-	Exit    int            `json:"exit"`
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
-	Spent   pipeline.Spent `json:"spent"`
-	Retry   pipeline.Retry `json:"retry"`
-	At      string         `json:"time"`
+	Event   string        `json:"event"` // "failed"
+	Exit    int           `json:"exit"`
+	Code    string        `json:"code"`
+	Message string        `json:"message"`
+	Spent   failure.Spent `json:"spent"`
+	Retry   failure.Retry `json:"retry"`
+	At      string        `json:"time"`
 	// Unconfined are the plugins of third parties that ran without a sandbox.
 	Unconfined []string `json:"unconfined,omitempty"`
 }
 
 // Unspent is a failure before any debit.
 func Unspent(exit int, code, message string) Ending {
-	return Ending{Event: "failed", Exit: exit, Code: code, Spent: pipeline.SpentNone, Retry: pipeline.CodeOf(code).Retry, Message: message,
+	return Ending{Event: "failed", Exit: exit, Code: code, Spent: failure.SpentNone, Retry: failure.CodeOf(code).Retry, Message: message,
 		At: time.Now().UTC().Format(time.RFC3339)}
 }
 
@@ -70,7 +70,7 @@ func (f Ending) Last() string {
 // into the problems of the job where that is what it holds. Only errors of known
 // kinds may speak: any other could hold a cell value (P20).
 func Explain(ctx context.Context, err error) (Ending, job.Problems) {
-	var known *pipeline.Failure
+	var known *failure.Failure
 	var by Interrupted
 	stopped := errors.As(context.Cause(ctx), &by)
 	if errors.As(err, &known) {
@@ -93,7 +93,7 @@ func Explain(ctx context.Context, err error) (Ending, job.Problems) {
 	}
 	// Nobody knows where this came from, so nobody knows what it spent.
 	f := Unspent(ExitBug, "INTERNAL", fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err))
-	f.Spent = pipeline.SpentUnknown
+	f.Spent = failure.SpentUnknown
 	return f, nil
 }
 
@@ -117,7 +117,7 @@ func guard(errw io.Writer, f func() int) (exit int) {
 		if r := recover(); r != nil {
 			fmt.Fprintf(errw, "dprelease: a bug: panic of type %T in %s; please report it\n", r, origin())
 			f := Unspent(ExitBug, "PANIC", "")
-			f.Spent = pipeline.SpentUnknown
+			f.Spent = failure.SpentUnknown
 			fmt.Fprintln(errw, f.Last())
 			exit = ExitBug
 		}

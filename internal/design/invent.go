@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/whole"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -155,7 +156,7 @@ func (s *Session) runInvented(ctx context.Context, text string, of *job.Job, dir
 	if err != nil {
 		return nil, err
 	}
-	at, err := pipeline.LedgerOf(j)
+	at, err := budget.LedgerOf(j)
 	if err != nil || at.Full() != "sqlite:"+filepath.Join(dir, way, "budget.db") || j.Dataset.Source.Path != filepath.Join(dir, "invented.csv") || j.Output.Dir != filepath.Join(dir, way, "out") {
 		return nil, errOwn
 	}

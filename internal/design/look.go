@@ -11,6 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
@@ -79,7 +80,7 @@ func (s *Session) look(ctx context.Context, text string) found {
 func problemsOf(err error) (out []problem) {
 	var all job.Problems
 	var one job.Problem
-	var failed *pipeline.Failure
+	var failed *failure.Failure
 	switch {
 	case errors.As(err, &all):
 	case errors.As(err, &one):

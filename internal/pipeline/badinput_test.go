@@ -12,7 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // canary is a value that must not appear in any message.
@@ -54,13 +54,13 @@ func good(t testing.TB) string {
 }
 
 func exitOf(err error) (int, string) {
-	var f *pipeline.Failure
+	var f *failure.Failure
 	var ps job.Problems
 	switch {
 	case errors.As(err, &f):
 		return f.Exit, f.Code
 	case errors.As(err, &ps):
-		return pipeline.ExitInvalidJob, "PROBLEM"
+		return failure.ExitInvalidJob, "PROBLEM"
 	case err == nil:
 		return 0, ""
 	}
@@ -96,27 +96,27 @@ func TestBadInput(t *testing.T) {
 		exit    int
 		says    string
 	}{
-		{"missing file", "nowhere.parquet", nil, pipeline.ExitSource, "no such file"},
-		{"empty file", empty(), nil, pipeline.ExitSource, "table.parquet"},
-		{"truncated file", truncated(), nil, pipeline.ExitSource, "table.parquet"},
-		{"column not there", good(t), []string{"x: {lower", "y: {lower", "column: x", "column: y"}, pipeline.ExitSource, "y"},
-		{"column not declared", good(t), []string{"column: x", "column: z"}, pipeline.ExitInvalidJob, "z"},
-		{"text for numbers", text(), nil, pipeline.ExitInvalidJob, "text"},
-		{"bounds missing", good(t), []string{"{lower: 0, upper: 10}", "{lower: 0}"}, pipeline.ExitInvalidJob, "upper"},
-		{"bounds reversed", good(t), []string{"lower: 0, upper: 10", "lower: 10, upper: 0"}, pipeline.ExitInvalidJob, "lower"},
-		{"size disagrees", good(t), []string{"size: 4", "size: 5"}, pipeline.ExitInvalidJob, "dataset.size"},
-		{"all null, refused", nulls(), nil, pipeline.ExitSource, "DATA_MISSING"},
+		{"missing file", "nowhere.parquet", nil, failure.ExitSource, "no such file"},
+		{"empty file", empty(), nil, failure.ExitSource, "table.parquet"},
+		{"truncated file", truncated(), nil, failure.ExitSource, "table.parquet"},
+		{"column not there", good(t), []string{"x: {lower", "y: {lower", "column: x", "column: y"}, failure.ExitSource, "y"},
+		{"column not declared", good(t), []string{"column: x", "column: z"}, failure.ExitInvalidJob, "z"},
+		{"text for numbers", text(), nil, failure.ExitInvalidJob, "text"},
+		{"bounds missing", good(t), []string{"{lower: 0, upper: 10}", "{lower: 0}"}, failure.ExitInvalidJob, "upper"},
+		{"bounds reversed", good(t), []string{"lower: 0, upper: 10", "lower: 10, upper: 0"}, failure.ExitInvalidJob, "lower"},
+		{"size disagrees", good(t), []string{"size: 4", "size: 5"}, failure.ExitInvalidJob, "dataset.size"},
+		{"all null, refused", nulls(), nil, failure.ExitSource, "DATA_MISSING"},
 		{"all null, dropped", nulls(), []string{"upper: 10}", "upper: 10, missing: drop}"}, 0, ""},
 		{"all null, imputed", nulls(), []string{"upper: 10}", "upper: 10, missing: {impute: 3}}"}, 0, ""},
-		{"group outside the domain, refused", foreign(), grouped, pipeline.ExitSource, "DATA_OUTSIDE"},
+		{"group outside the domain, refused", foreign(), grouped, failure.ExitSource, "DATA_OUTSIDE"},
 		{"group outside the domain, dropped", foreign(), append([]string{"domain: [a, b]", "domain: [a, b], outside: drop"}, grouped...), 0, ""},
 		{"group without rows", good(t), append([]string{"[a, b]", "[a, b, nobody]"}, grouped...), 0, ""},
-		{"sample larger than the table", good(t), []string{"releases:", "samples: {s: {method: srswor, size: 9}}\nreleases:", "{name: r,", "{name: r, from: s,"}, pipeline.ExitInvalidJob, "9 > 4"},
-		{"unknown mechanism", good(t), []string{"mechanism: mean", "mechanism: meen"}, pipeline.ExitInvalidJob, "meen"},
-		{"unknown parameter", good(t), []string{"{column: x}", "{colum: x}"}, pipeline.ExitInvalidJob, "colum"},
-		{"over the limit", good(t), []string{"limit: {epsilon: 1}", "limit: {epsilon: 0.5}"}, pipeline.ExitBudget, ""},
-		{"ledger of an unknown kind", good(t), []string{"budget: {", "budget: {ledger: 'mysql://h/d', "}, pipeline.ExitInvalidJob, "budget.ledger"},
-		{"frame missing", good(t), []string{"releases:", "samples: {s: {method: multistage, stages: [{unit: g, take: 1}, {take: 1}]}}\nreleases:", "{name: r,", "{name: r, from: s,"}, pipeline.ExitInvalidJob, "frame"},
+		{"sample larger than the table", good(t), []string{"releases:", "samples: {s: {method: srswor, size: 9}}\nreleases:", "{name: r,", "{name: r, from: s,"}, failure.ExitInvalidJob, "9 > 4"},
+		{"unknown mechanism", good(t), []string{"mechanism: mean", "mechanism: meen"}, failure.ExitInvalidJob, "meen"},
+		{"unknown parameter", good(t), []string{"{column: x}", "{colum: x}"}, failure.ExitInvalidJob, "colum"},
+		{"over the limit", good(t), []string{"limit: {epsilon: 1}", "limit: {epsilon: 0.5}"}, failure.ExitBudget, ""},
+		{"ledger of an unknown kind", good(t), []string{"budget: {", "budget: {ledger: 'mysql://h/d', "}, failure.ExitInvalidJob, "budget.ledger"},
+		{"frame missing", good(t), []string{"releases:", "samples: {s: {method: multistage, stages: [{unit: g, take: 1}, {take: 1}]}}\nreleases:", "{name: r,", "{name: r, from: s,"}, failure.ExitInvalidJob, "frame"},
 	} {
 		if testing.Short() && i%4 != 0 {
 			continue

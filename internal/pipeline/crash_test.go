@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/ledger"
 )
@@ -69,7 +71,7 @@ func spends(t *testing.T, dir string) []ledger.Spend {
 // verified holds the ledger to its chain and to everything that is visible.
 func verified(t *testing.T, dir string) {
 	t.Helper()
-	seen, err := pipeline.ReadReleases([]string{dir})
+	seen, err := output.ReadReleases([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +255,7 @@ func TestFullDisk(t *testing.T) {
 	dir := filepath.Dir(path)
 	full := &faultyDisk{fail: 3, with: syscall.ENOSPC, short: true}
 	_, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.With(*o, nil, full, 0) })
-	if exit, code := exitOf(err); exit != pipeline.ExitNotPublished || code != "NOT_PUBLISHED" || !strings.Contains(err.Error(), "the disk is full; they are stored") {
+	if exit, code := exitOf(err); exit != failure.ExitNotPublished || code != "NOT_PUBLISHED" || !strings.Contains(err.Error(), "the disk is full; they are stored") {
 		t.Fatalf("%v", err)
 	}
 	left, _ := os.ReadDir(dir)
@@ -327,7 +329,7 @@ func TestEveryStepOfPublishingFails(t *testing.T) {
 			path := write(t, tinyJob, "TABLE", table)
 			dir := filepath.Dir(path)
 			_, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.With(*o, nil, fault, 0) })
-			if exit, code := exitOf(err); exit != pipeline.ExitNotPublished || code != "NOT_PUBLISHED" {
+			if exit, code := exitOf(err); exit != failure.ExitNotPublished || code != "NOT_PUBLISHED" {
 				t.Fatalf("step %d, %v: %v", n, fault.with, err)
 			}
 			o, err := run(t, path)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
@@ -133,7 +134,7 @@ func TestWrongPlugin(t *testing.T) {
 			path := write(t, schoolsJob, "samples:\n", "plugins: {mine: {path: "+c.path+", sha256: \""+c.sha+"\"}}\nsamples:\n",
 				"{name: all, mechanism: mean", "{name: all, mechanism: mine")
 			_, err := run(t, path)
-			if exit, code := exitOf(err); exit != pipeline.ExitPlugin || code != c.code {
+			if exit, code := exitOf(err); exit != failure.ExitPlugin || code != c.code {
 				t.Errorf("exit %d, code %s: %v", exit, code, err)
 			}
 		})

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -41,7 +41,7 @@ func TestMechanismDiesAmongRows(t *testing.T) {
 		path := write(t, tinyJob, "TABLE", data, "size: 4", fmt.Sprintf("size: %d", rows),
 			"{name: r, mechanism: mean, params: {column: x}, guarantee: {epsilon: 1}}", releases)
 		_, err := run(t, path)
-		if exit, code := exitOf(err); exit != pipeline.ExitPlugin || code != "PLUGIN_CRASH" || !strings.Contains(err.Error(), "dying") {
+		if exit, code := exitOf(err); exit != failure.ExitPlugin || code != "PLUGIN_CRASH" || !strings.Contains(err.Error(), "dying") {
 			t.Errorf("%s: exit %d, code %s: %v", name, exit, code, err)
 		}
 		if _, err := os.Stat(filepath.Join(filepath.Dir(path), "out")); err == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // hands is a clock that a test sets. It goes forward when somebody sleeps.
@@ -94,7 +95,7 @@ func TestStoppedBeforeTheHour(t *testing.T) {
 	clock := &hands{at: five(), sleep: func() error { return errors.New("stopped") }}
 	at := func(o *pipeline.Options) { *o = pipeline.WithClock(*o, clock); o.PublishAt = "06:00" }
 	_, err := runWith(t, path, at)
-	if exit, code := exitOf(err); exit != pipeline.ExitInterrupted || code != "INTERRUPTED" || !strings.Contains(err.Error(), "the next run publishes them at that hour") {
+	if exit, code := exitOf(err); exit != failure.ExitInterrupted || code != "INTERRUPTED" || !strings.Contains(err.Error(), "the next run publishes them at that hour") {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(out); err == nil || len(spends(t, filepath.Dir(path))) != 1 {
@@ -112,7 +113,7 @@ func TestStoppedBeforeTheHour(t *testing.T) {
 	path = write(t, tinyJob, "TABLE", good(t), "size: 4", "size: 5")
 	clock = &hands{at: five(), sleep: func() error { return errors.New("stopped") }}
 	_, err = runWith(t, path, at)
-	if exit, code := exitOf(err); exit != pipeline.ExitInterrupted || code != "INTERRUPTED" {
+	if exit, code := exitOf(err); exit != failure.ExitInterrupted || code != "INTERRUPTED" {
 		t.Errorf("a failure that was stopped: %v", err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -150,7 +152,7 @@ func TestKeptSample(t *testing.T) {
 		if p, err := plan(t, second); err != nil || !strings.Contains(p.Report().Budget.Note, "released before") {
 			t.Errorf("the plan of a retry: %v", err)
 		}
-		seen, err := pipeline.ReadReleases([]string{filepath.Dir(first), filepath.Dir(second)})
+		seen, err := output.ReadReleases([]string{filepath.Dir(first), filepath.Dir(second)})
 		if err != nil || len(seen) != 2 {
 			t.Fatal(len(seen), err)
 		}
@@ -223,7 +225,7 @@ func TestKeptSampleIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	exit, code := exitOf(second(run(t, later(id, "f"))))
-	if exit != pipeline.ExitSource || code != "SAMPLE_CHANGED" {
+	if exit != failure.ExitSource || code != "SAMPLE_CHANGED" {
 		t.Errorf("changed data: exit %d, code %s", exit, code)
 	}
 	l := openAt(t, at)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -54,7 +55,7 @@ func TestKeysThatAreNotText(t *testing.T) {
 	for column, domain := range map[string]string{"day": "2000-13-01", "stamp": "noon", "dec": `"0.5", "0.50"`, "tags": "x"} {
 		path := write(t, strings.NewReplacer("COLUMN", column, "DOMAIN", domain).Replace(keysJob), "TABLE", data)
 		_, err := run(t, path)
-		if exit, code := exitOf(err); err == nil || exit != pipeline.ExitInvalidJob && code != "SOURCE_NO_SUCH_COLUMN" {
+		if exit, code := exitOf(err); err == nil || exit != failure.ExitInvalidJob && code != "SOURCE_NO_SUCH_COLUMN" {
 			t.Errorf("%s: exit %d, code %s: %v", column, exit, code, err)
 		}
 	}
@@ -64,7 +65,7 @@ func TestKeysThatAreNotText(t *testing.T) {
 func TestMemoryIsRefusedBeforeTheDebit(t *testing.T) {
 	path := write(t, schoolsJob)
 	_, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.WithMemory(*o, 4096) })
-	if exit, code := exitOf(err); exit != pipeline.ExitSource || code != "SOURCE_LIMIT" || !strings.Contains(err.Error(), "machine") {
+	if exit, code := exitOf(err); exit != failure.ExitSource || code != "SOURCE_LIMIT" || !strings.Contains(err.Error(), "machine") {
 		t.Errorf("exit %d, code %s: %v", exit, code, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -48,7 +49,7 @@ func TestChangedDataIsANewRelease(t *testing.T) {
 	old := contents(t, first.Dir)
 	put(5)
 	// The folder holds the releases of the old data, which is something else.
-	if exit, _ := exitOf(second(run(t, path))); exit != pipeline.ExitInvalidJob || len(spends(t, dir)) != 1 {
+	if exit, _ := exitOf(second(run(t, path))); exit != failure.ExitInvalidJob || len(spends(t, dir)) != 1 {
 		t.Fatalf("exit %d, %d debits", exit, len(spends(t, dir)))
 	}
 	if err := os.Rename(first.Dir, first.Dir+".old"); err != nil {
@@ -140,7 +141,7 @@ func TestWaitTimesOut(t *testing.T) {
 	}()
 	<-reached
 	_, err := runWith(t, path, func(o *pipeline.Options) { o.Wait = 100 * time.Millisecond })
-	if exit, code := exitOf(err); exit != pipeline.ExitLedger || code != "RUN_ELSEWHERE" {
+	if exit, code := exitOf(err); exit != failure.ExitLedger || code != "RUN_ELSEWHERE" {
 		t.Errorf("exit %d, code %s", exit, code)
 	}
 	close(goOn)
@@ -174,7 +175,7 @@ func TestJobsShareAnAccount(t *testing.T) {
 		},
 	} {
 		err := do(other("2"))
-		if exit, code := exitOf(err); exit != pipeline.ExitBudget || code != "BUDGET_EXCEEDED" {
+		if exit, code := exitOf(err); exit != failure.ExitBudget || code != "BUDGET_EXCEEDED" {
 			t.Fatalf("exit %d, code %s: %v", exit, code, err)
 		}
 		for _, want := range []string{"allows ε 2.5", "is left", "too little", "would fit"} {
@@ -221,14 +222,14 @@ func TestRestoredBackupIsRefused(t *testing.T) {
 	if err := os.WriteFile(db, backup, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if exit, code := exitOf(second(run(t, next))); exit != pipeline.ExitLedger || code != "LEDGER_ROLLED_BACK" {
+	if exit, code := exitOf(second(run(t, next))); exit != failure.ExitLedger || code != "LEDGER_ROLLED_BACK" {
 		t.Errorf("exit %d, code %s", exit, code)
 	}
 	// It is remembered where the releases are not in sight.
 	if err := os.RemoveAll(filepath.Join(dir, "out2")); err != nil {
 		t.Fatal(err)
 	}
-	if exit, code := exitOf(second(run(t, next))); exit != pipeline.ExitLedger || code != "LEDGER_ROLLED_BACK" {
+	if exit, code := exitOf(second(run(t, next))); exit != failure.ExitLedger || code != "LEDGER_ROLLED_BACK" {
 		t.Errorf("later: exit %d, code %s", exit, code)
 	}
 }
@@ -329,8 +330,8 @@ func TestNamedLedgerMustExist(t *testing.T) {
 		{slip, func(*pipeline.Options) {}, "there is no folder " + filepath.Join(dir, "no", "such")},
 	} {
 		_, err := runWith(t, c.path, c.set)
-		var f *pipeline.Failure
-		if !errors.As(err, &f) || f.Exit != pipeline.ExitLedger || f.Code != "LEDGER_MISSING" || !strings.Contains(f.Message, c.says) {
+		var f *failure.Failure
+		if !errors.As(err, &f) || f.Exit != failure.ExitLedger || f.Code != "LEDGER_MISSING" || !strings.Contains(f.Message, c.says) {
 			t.Errorf("%v, want %q", err, c.says)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -378,10 +379,10 @@ func TestRunAfterTampering(t *testing.T) {
 		}
 		refused := 0
 		for _, again := range []bool{false, true} {
-			var f *pipeline.Failure
+			var f *failure.Failure
 			_, err := runWith(t, path, func(o *pipeline.Options) { o.Again = again })
 			switch {
-			case errors.As(err, &f) && f.Code == "LEDGER_TAMPERED" && f.Exit == pipeline.ExitLedger:
+			case errors.As(err, &f) && f.Code == "LEDGER_TAMPERED" && f.Exit == failure.ExitLedger:
 				refused++
 			case err != nil:
 				t.Errorf("%s: %v", what, err)
@@ -398,7 +399,7 @@ func TestRunAfterTampering(t *testing.T) {
 		if err := os.WriteFile(second, []byte(other.Replace(string(text))), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		var f *pipeline.Failure
+		var f *failure.Failure
 		_, err = run(t, second)
 		onlyRelease := what == "the release" || what == "its state"
 		if errors.As(err, &f) && f.Code == "LEDGER_TAMPERED" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -87,7 +88,7 @@ func TestEveryMechanismOnEveryDraw(t *testing.T) {
 							if o.Already || len(estimatesIn(t, o.Dir)) == 0 {
 								t.Error("nothing was released")
 							}
-						case exit != pipeline.ExitInvalidJob && exit != pipeline.ExitUsage && code != "PLUGIN_REFUSED":
+						case exit != failure.ExitInvalidJob && exit != failure.ExitUsage && code != "PLUGIN_REFUSED":
 							t.Errorf("exit %d, code %s: %v", exit, code, err)
 						default:
 							t.Log(err)
@@ -144,7 +145,7 @@ func TestPanicAfterDebit(t *testing.T) {
 				})
 			})
 			exit, code := exitOf(err)
-			if exit != pipeline.ExitBug || code != "CRASHED" || strings.Contains(err.Error(), "31337") || strings.Contains(err.Error(), "--again") {
+			if exit != failure.ExitBug || code != "CRASHED" || strings.Contains(err.Error(), "31337") || strings.Contains(err.Error(), "--again") {
 				t.Errorf("exit %d, code %s: %v", exit, code, err)
 			}
 			if _, err := os.Stat(filepath.Join(filepath.Dir(path), "out")); err == nil {

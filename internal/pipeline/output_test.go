@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -40,7 +41,7 @@ func TestOutputFolder(t *testing.T) {
 				}
 				return
 			}
-			if exit, _ := exitOf(err); exit != pipeline.ExitInvalidJob || !strings.Contains(err.Error(), c.says) {
+			if exit, _ := exitOf(err); exit != failure.ExitInvalidJob || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, want %q in it", err, c.says)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "dprelease.db")); err == nil {
@@ -65,12 +66,12 @@ func TestInterruptedPlan(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(background)
 	cancel()
-	var f *pipeline.Failure
+	var f *failure.Failure
 	for name, err := range map[string]error{
 		"plan": func() error { _, err := pipeline.Plan(ctx, j, options()); return err }(),
 		"run":  func() error { _, err := pipeline.Run(ctx, j, options()); return err }(),
 	} {
-		if !errors.As(err, &f) || f.Exit != pipeline.ExitInterrupted || f.Code != "INTERRUPTED" {
+		if !errors.As(err, &f) || f.Exit != failure.ExitInterrupted || f.Code != "INTERRUPTED" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -100,8 +101,8 @@ func TestInterruptedBeforeTheDebit(t *testing.T) {
 				}
 			}, nil, 0))
 			cancel()
-			var f *pipeline.Failure
-			if !errors.As(err, &f) || f.Exit != pipeline.ExitInterrupted || f.Code != "INTERRUPTED" {
+			var f *failure.Failure
+			if !errors.As(err, &f) || f.Exit != failure.ExitInterrupted || f.Code != "INTERRUPTED" {
 				t.Errorf("%s, ledger there %t: %v", point, old, err)
 			}
 			if after := len(spends(t, filepath.Dir(path))); after != before {

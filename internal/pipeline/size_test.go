@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // P33: a data set whose size is secret is not compared with a number of the caller's: the job is refused before its table
@@ -24,7 +24,7 @@ func TestSecretSizeIsNotAskedFor(t *testing.T) {
 		}
 		_, err := run(t, path)
 		exit, _ := exitOf(err)
-		if err == nil || exit != pipeline.ExitInvalidJob || !strings.Contains(err.Error(), "add-remove alone") {
+		if err == nil || exit != failure.ExitInvalidJob || !strings.Contains(err.Error(), "add-remove alone") {
 			t.Errorf("size %s: exit %d: %v", size, exit, err)
 		} else {
 			answers[err.Error()] = true

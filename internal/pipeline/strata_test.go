@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // What becomes of a row in no stratum is what the job says of the column, and is not
@@ -21,7 +21,7 @@ func TestRowsInNoStratum(t *testing.T) {
 	}
 	path := job("")
 	_, err := run(t, path)
-	if exit, code := exitOf(err); exit != pipeline.ExitSource || code != "DATA_OUTSIDE" {
+	if exit, code := exitOf(err); exit != failure.ExitSource || code != "DATA_OUTSIDE" {
 		t.Errorf("refuse: %v", err)
 	}
 	if len(spends(t, filepath.Dir(path))) != 1 {

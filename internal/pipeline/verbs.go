@@ -164,36 +164,12 @@ func Requests(ctx context.Context, j *Job, o Options, mechanism string) ([]sdk.P
 	return p.Requests(mechanism), nil
 }
 
-// Look holds private facts without any noise, for somebody who may see the table.
-// It must go to a terminal or to a private file, and never into a release (P19).
-type Look = look.Look
-
-// ParamProblems are the parameters that the built-in mechanisms of a job cannot take,
-// for a job that has other problems and so no plan. It starts nothing.
-func ParamProblems(j *Job, builtins []sdk.Description) Problems {
-	return plan.ParamProblems(j, builtins)
-}
-
-// LedgerOf returns the address of the ledger that the job names, or of the default
-// one in the job's folder.
-func LedgerOf(j *Job) (ledger.Address, error) { return budget.LedgerOf(j) }
-
-// ReadReleases finds every release below some folders, and what its files are now:
-// what ledger verify compares a ledger with.
-func ReadReleases(folders []string) ([]ledger.Seen, error) { return output.ReadReleases(folders) }
-
 // Witnesses returns the releases at and beside the output folder of a job that say that the ledger id
 // paid for them. A run is refused where the ledger does not know one.
 func Witnesses(j *Job, id string) []ledger.Seen {
 	seen, _ := budget.Witnesses(j, id)
 	return seen
 }
-
-// WritePages writes report.html and report-public.html again, from the report and
-// the releases in an output folder. Neither the private table nor the ledger is
-// touched, and nothing is spent. A release that is not the one that was reported
-// is refused.
-func WritePages(ctx context.Context, dir string) error { return output.WritePages(ctx, dir) }
 
 // SeriesTexts says of each series that an account paid for what a unit costs in one period, and in all.
 func SeriesTexts(ctx context.Context, l *ledger.Ledger, a *ledger.Account) (texts []string, err error) {

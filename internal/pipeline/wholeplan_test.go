@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -50,7 +50,7 @@ func TestRandomPlansAgainstAttacks(t *testing.T) {
 		p, err := plan(t, path)
 		if err != nil {
 			// A δ that allows everything at such a rate is refused, and nothing else.
-			if exit, code := exitOf(err); exit != pipeline.ExitInvalidJob || !strings.Contains(err.Error(), ": samples.s: the delta of its releases") {
+			if exit, code := exitOf(err); exit != failure.ExitInvalidJob || !strings.Contains(err.Error(), ": samples.s: the delta of its releases") {
 				t.Errorf("%s, %s\n%s: %s %v", sample, relation, text, code, err)
 			}
 			continue

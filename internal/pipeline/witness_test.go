@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -64,7 +64,7 @@ func TestRestoredBackupAmongThousands(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore(t, db, old)
-	if exit, code := exitOf(second(run(t, next))); exit != pipeline.ExitLedger || code != "LEDGER_ROLLED_BACK" {
+	if exit, code := exitOf(second(run(t, next))); exit != failure.ExitLedger || code != "LEDGER_ROLLED_BACK" {
 		t.Errorf("exit %d, code %s", exit, code)
 	}
 	// A list that is damaged is as good as none.
@@ -95,7 +95,7 @@ func TestLostLedgerIsNotReplaced(t *testing.T) {
 	for range 2 { // the first one made an empty ledger
 		for _, job := range []string{path, sibling(t, path, "next", "next")} {
 			_, err = run(t, job)
-			if exit, code := exitOf(err); exit != pipeline.ExitLedger || code != "LEDGER_OTHER" || !strings.Contains(err.Error(), first.Dir) {
+			if exit, code := exitOf(err); exit != failure.ExitLedger || code != "LEDGER_OTHER" || !strings.Contains(err.Error(), first.Dir) {
 				t.Fatalf("exit %d, code %s: %v", exit, code, err)
 			}
 		}

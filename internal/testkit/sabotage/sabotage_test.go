@@ -21,11 +21,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -344,8 +346,8 @@ func (s *scene) run(t *testing.T, a act, mode sandbox.Mode) (code string, got bo
 		apart = 0 // as in any run
 	}
 	_, err = pipeline.Run(t.Context(), j, pipeline.Options{CreateLedger: true, Apart: apart})
-	var failed *pipeline.Failure
-	var problems pipeline.Problems
+	var failed *failure.Failure
+	var problems job.Problems
 	switch {
 	case errors.As(err, &failed):
 		code = failed.Code
