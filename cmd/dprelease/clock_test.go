@@ -133,7 +133,7 @@ func TestClockWentBack(t *testing.T) {
 					t.Errorf("%s back: spent %s after %s, %d outputs", back.by, after, spent, len(seen))
 				}
 				w.must(t, 0, "people: per row", "ledger", "show", name+".yaml")
-				w.must(t, 0, "account after it", "plan", name+".yaml")
+				w.must(t, 0, "Spent after", "plan", name+".yaml")
 				// What was released is there for those who ask again.
 				w.must(t, 0, "already released", "run", "before.yaml")
 			}
