@@ -5,13 +5,14 @@ import (
 	"math/big"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/privacy/step"
 )
 
 // Auditor replays a chain, record by record, from nothing. It has the meaning of records from
 // books, as whoever wrote them had. It holds hashes, times, limits and the charges of
-// draws and panels to rules of its own, so that a slip in a writer's check is found.
+// nodes to rules of its own, so that a slip in a writer's check is found.
 type Auditor struct {
 	books
 	ledger string
@@ -219,7 +220,7 @@ func (v *Auditor) alone(k Key) error {
 // above any rounding and far below any amount that matters.
 var auditSlack = big.NewRat(1, 1e9)
 
-// stepsPaid computes again what a debit must charge for its draws and panels.
+// stepsPaid computes again what a debit must charge at its nodes.
 func (v *Auditor) stepsPaid(seq int64, b *debitBody) error {
 	a := v.accounts[b.Account]
 	if a == nil {
@@ -231,24 +232,9 @@ func (v *Auditor) stepsPaid(seq int64, b *debitBody) error {
 		if n == nil {
 			n = s.node(seq, a)
 		}
-		_, charged, err := s.amounts()
+		short, err := n.short(s, a)
 		if err != nil {
-			return err
-		}
-		paid, err := a.readCost(s.Cost)
-		if err != nil {
-			return err
-		}
-		p, err := n.again(s, a.payer(privacy.Bill.Price))
-		if err != nil {
-			return fmt.Errorf("a debit for %s that its account cannot charge", n)
-		}
-		if p == nil {
-			continue
-		}
-		short := below(charged.Epsilon, p.After.Charged.Epsilon) || below(charged.Delta, p.After.Charged.Delta)
-		for i := range p.Cost {
-			short = short || below(paid[i], p.Cost[i])
+			return fmt.Errorf("a debit for %s that its account cannot charge: %w", n, err)
 		}
 		if short {
 			v.find(FoundOverspent, fmt.Sprintf("record %d", seq), "is charged less for %s than all its releases cost together", n)
@@ -257,29 +243,73 @@ func (v *Auditor) stepsPaid(seq int64, b *debitBody) error {
 	return nil
 }
 
-// again prices the step of a record, nil where the record does not hold all that decides it.
-func (n *Node) again(s *Stepped, a step.Account) (*step.Price, error) {
+// short reports whether a record charges less for a step than the proved price of the node. Of the data the record does not
+// hold what was done to them.
+func (n *Node) short(s *Stepped, a *Account) (bool, error) {
 	spends, charged, err := s.amounts()
 	if err != nil {
-		return nil, err
+		return false, err
 	}
+	paid, err := a.readCost(s.Cost)
+	if err != nil {
+		return false, err
+	}
+	p, err := n.again(s.At, spends, rational.Down(charged.Minus(n.Charged).Delta), a)
+	if err != nil || p == nil {
+		return false, err
+	}
+	short := below(charged.Epsilon, p.After.Charged.Epsilon) || below(charged.Delta, p.After.Charged.Delta) || anyBelow(paid, p.Cost)
+	costs, err := costsOf(s.Slices)
+	if err != nil {
+		return false, err
+	}
+	of := map[string]privacy.Cost{}
+	for _, c := range costs {
+		of[c.Is] = c.Cost
+	}
+	for i, c := range p.Slices {
+		short = short || c != nil && (i >= len(n.Parts) || anyBelow(of[n.Parts[i].Is], c))
+	}
+	return short, nil
+}
+
+// again prices a step from the records of a node; delta is the δ at which it was priced. It is nil for the data.
+func (n *Node) again(at int64, spends Limit, delta float64, a *Account) (*step.Price, error) {
+	with, e := a.payer(privacy.Bill.Price), step.Event{At: at, Bill: privacy.Bill{Delta: delta}}
+	var err error
 	switch n.Kind {
-	case KindDraw, KindCollected:
+	case "":
+		return nil, nil
+	case KindPanel:
+		e.Bill.Event, err = privacy.FromCanonical([]byte(n.Event))
+	case KindSeries:
+		e.Measured, err = periods.Read(n.Event)
+	default:
 		draw, err := n.Sampling()
 		if err != nil {
 			return nil, err
 		}
 		own := privacy.Point{Epsilon: rational.Up(spends.Epsilon), Delta: rational.Up(spends.Delta)}
-		return step.Draw{Sampling: draw}.Spend(n.State, own, a)
-	case KindPanel:
-		e, err := privacy.FromCanonical([]byte(n.Event))
-		if err != nil {
-			return nil, err
-		}
-		bill := privacy.Bill{Event: e, Delta: rational.Down(charged.Minus(n.Charged).Delta)}
-		return step.Panel{}.Step(n.State, step.Event{Bill: bill, At: s.At}, a)
+		return step.Draw{Sampling: draw}.Spend(n.State, own, with)
 	}
-	return nil, nil
+	if err != nil {
+		return nil, err
+	}
+	kind, err := n.kind()
+	if err != nil {
+		return nil, err
+	}
+	return kind.Step(n.State, e, with)
+}
+
+// anyBelow reports whether a part of a cost is below what it must be.
+func anyBelow(got, want privacy.Cost) bool {
+	for i, w := range want {
+		if i >= len(got) || below(got[i], w) {
+			return true
+		}
+	}
+	return false
 }
 
 func below(got, want *big.Rat) bool {

@@ -183,3 +183,23 @@ func joined(f []Finding) string {
 	}
 	return strings.Join(all, "\n")
 }
+
+// audited replays the chain of a ledger in which a text of the records of a kind was replaced and all hashes were made anew. It
+// returns what was found, and whether a record was changed.
+func audited(t testing.TB, l *Ledger, kind, old, put string) (found string, changed bool) {
+	t.Helper()
+	v, prev := NewAuditor(), genesis
+	if err := l.Records(background, func(r Record) error {
+		if r.Kind == kind && old != "" && strings.Contains(r.Body, old) {
+			r.Body, changed = strings.ReplaceAll(r.Body, old, put), true
+		}
+		r.Prev = prev
+		r.Hash = hashRecord(l.ID(), &r)
+		prev = r.Hash
+		v.Add(r)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return joined(v.Findings()), changed
+}

@@ -135,21 +135,8 @@ func TestAuditOfPanels(t *testing.T) {
 		"a wave twice for one": {both, text(q.Charged.Epsilon), FoundOverspent},
 		"no wave":              {`"at":1,"charged"`, `"charged"`, FoundBody},
 	} {
-		v := NewAuditor()
-		changed, prev := false, genesis
-		if err := l.Records(background, func(r Record) error {
-			if body := strings.ReplaceAll(r.Body, c.old, c.new); c.old != "" && r.Kind == kindDebit && body != r.Body {
-				r.Body, changed = body, true
-			}
-			r.Prev = prev
-			r.Hash = hashRecord(l.ID(), &r)
-			prev = r.Hash
-			v.Add(r)
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if found := joined(v.Findings()); changed != (c.old != "") || c.finds == "" && found != "" || c.finds != "" && !strings.Contains(found, c.finds+":") {
+		found, changed := audited(t, l, kindDebit, c.old, c.new)
+		if changed != (c.old != "") || c.finds == "" && found != "" || c.finds != "" && !strings.Contains(found, c.finds+":") {
 			t.Errorf("%s: changed %v, found %q, want %q", name, changed, found, c.finds)
 		}
 	}

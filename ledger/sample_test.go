@@ -344,21 +344,7 @@ func TestAuditOfKeptSamples(t *testing.T) {
 		"another design":   {kindDebit, `\"n\":2`, `\"n\":19`, FoundOverspent},
 		"a draw of a draw": {kindDebit, `"spends":`, `"begins":"draw","event":"{}","spends":`, FoundBody},
 	} {
-		v := NewAuditor()
-		changed, prev := false, genesis
-		if err := l.Records(background, func(r Record) error {
-			if body := strings.ReplaceAll(r.Body, c.old, c.new); c.kind == r.Kind && body != r.Body {
-				r.Body, changed = body, true
-			}
-			r.Prev = prev
-			r.Hash = hashRecord(l.ID(), &r)
-			prev = r.Hash
-			v.Add(r)
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		found := joined(v.Findings())
+		found, changed := audited(t, l, c.kind, c.old, c.new)
 		if changed != (c.kind != "") || c.finds == "" && found != "" || c.finds != "" && !strings.Contains(found, c.finds+":") {
 			t.Errorf("%s: changed %v, found %q, want %q", name, changed, found, c.finds)
 		}

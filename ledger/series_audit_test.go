@@ -109,3 +109,28 @@ func TestSeriesTrustsTheChain(t *testing.T) {
 		}
 	}
 }
+
+// A chain that charges a series less than its matrix and noise cost is found, even where its hashes are right: by its mean
+// column, a life as one slice, or a row once more for another one. // P38
+func TestAuditOfSeries(t *testing.T) {
+	plans := []string{"step 0", "step 1"}
+	l := open(t, "sqlite:"+t.TempDir()+"/l.db")
+	if err := l.Drop(background, debit(t, l, seriesStep(plans, 0))); err != nil {
+		t.Fatal(err)
+	}
+	again := seriesStep(plans, 0)
+	again.Again = true
+	debit(t, l, again)
+	for name, c := range map[string]struct{ old, new, finds string }{
+		"nothing":                {"", "", ""},
+		"a slice by the mean":    {`{"cost":["1/32"],"slices":["2026-01"]}`, `{"cost":["3/128"],"slices":["2026-01"]}`, FoundOverspent},
+		"a life as one slice":    {`"cost":["5/64"]`, `"cost":["1/32"]`, FoundOverspent},
+		"less noise than priced": {`\"sigma\":8`, `\"sigma\":4`, FoundOverspent},
+		"a matrix without a row": {`[[1],[1,1]]`, `[[1]]`, FoundBody},
+	} {
+		found, changed := audited(t, l, kindDebit, c.old, c.new)
+		if changed != (c.old != "") || c.finds == "" && found != "" || c.finds != "" && !strings.Contains(found, c.finds+":") {
+			t.Errorf("%s: changed %v, found %q, want %q", name, changed, found, c.finds)
+		}
+	}
+}

@@ -15,7 +15,7 @@ type Standing struct {
 	Compare    bool     // there are releases of this plan: say what the data are
 	Unfinished bool     // a run of this plan was cut off after its debit, or failed in a way that another try may not
 	Failed     *Failure // a run of this plan failed: on this content, where the failure names one, or as the last unfinished run
-	Moved      bool     // another job used a kept sample since the plan was made: plan again
+	Moved      bool     // another job used a node since the plan was made: plan again
 }
 
 // Look returns how things stand for a plan, without changing anything.

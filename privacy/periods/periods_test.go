@@ -2,6 +2,7 @@ package periods
 
 import (
 	"math/big"
+	"reflect"
 	"testing"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -46,6 +47,35 @@ func TestSeriesPrices(t *testing.T) {
 		"no noise": {{Matrix: s.Matrix, AtMost: 1}}, "no matrix": {{Calls: s.Calls, AtMost: 1}}, "no periods": {{Matrix: s.Matrix, Calls: s.Calls}}} {
 		if p, err := Price(all, privacy.AddRemove); err == nil {
 			t.Errorf("%s has a price: %+v", what, p)
+		}
+	}
+}
+
+// What is read is what was written; a run is its rows and its noise.
+func TestText(t *testing.T) {
+	noise := privacy.DiscreteGaussian{Sigma: 2.1, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}, Coordinates: 3}
+	all := []Series{{Matrix: [][]int64{{1}, {-2, 3}}, Calls: []privacy.Event{noise, noise}, AtMost: 2, Apart: 1, Capped: true},
+		{Matrix: [][]int64{{4}, {0, 5}}, Calls: []privacy.Event{privacy.DiscreteLaplace{Scale: 3, Sensitivity: noise.Sensitivity}}, AtMost: 1, Apart: 0, Revised: true}}
+	text, err := Text(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Read(text)
+	if err != nil || !reflect.DeepEqual(back, all) {
+		t.Errorf("%s reads as %+v, %v", text, back, err)
+	}
+	run, err := Run(all, 1)
+	if err != nil || !reflect.DeepEqual(run[0].Matrix, [][]int64{{-2, 3}}) || !reflect.DeepEqual(run[1].Calls, all[1].Calls) {
+		t.Errorf("%+v, %v", run, err)
+	}
+	for _, n := range []int{-1, 2} {
+		if _, err := Run(all, n); err == nil {
+			t.Errorf("run %d", n)
+		}
+	}
+	for _, bad := range []string{"", "{}", `[{"calls":[1]}]`} {
+		if _, err := Read(bad); err == nil {
+			t.Errorf("%q is read", bad)
 		}
 	}
 }

@@ -6,15 +6,18 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
+// written is a release of a series as Text writes it.
+type written struct {
+	Matrix  [][]int64         `json:"matrix"`
+	Calls   []json.RawMessage `json:"calls"`
+	AtMost  int               `json:"at_most"`
+	Apart   int               `json:"apart"`
+	Revised bool              `json:"revised,omitempty"`
+	Capped  bool              `json:"capped,omitempty"`
+}
+
 // Text writes releases of a series down: two texts are equal only if they have the same price and draw the same noise.
 func Text(all []Series) (string, error) {
-	type written struct {
-		Matrix          [][]int64         `json:"matrix"`
-		Calls           []json.RawMessage `json:"calls"`
-		AtMost          int               `json:"at_most"`
-		Apart           int               `json:"apart"`
-		Revised, Capped bool
-	}
 	out := make([]written, len(all))
 	for i, s := range all {
 		out[i] = written{Matrix: s.Matrix, AtMost: s.AtMost, Apart: s.Apart, Revised: s.Revised, Capped: s.Capped}
@@ -28,6 +31,26 @@ func Text(all []Series) (string, error) {
 	}
 	text, err := json.Marshal(out)
 	return string(text), err
+}
+
+// Read reads what Text wrote.
+func Read(text string) ([]Series, error) {
+	var all []written
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, wrong("series", "cannot be read")
+	}
+	out := make([]Series, len(all))
+	for i, w := range all {
+		out[i] = Series{Matrix: w.Matrix, AtMost: w.AtMost, Apart: w.Apart, Revised: w.Revised, Capped: w.Capped}
+		for _, call := range w.Calls {
+			e, err := privacy.FromCanonical(call)
+			if err != nil {
+				return nil, err
+			}
+			out[i].Calls = append(out[i].Calls, e)
+		}
+	}
+	return out, nil
 }
 
 // Run returns what one run of a series measures: the row of each matrix, and the noise. Runs are counted from 0.
