@@ -261,7 +261,7 @@ var cells = []cell{
 		first: []string{"UNIT", manyRows}, second: []string{"UNIT", strings.Replace(manyRows, "hh,", "hh2,", 1)}},
 	{name: "series/texts and then numbers", pin: "a series", job: seriesOne, files: monthly, code: ledger.CodeSeries, refused: true,
 		first: []string{"UNIT", manyRows}, second: []string{"UNIT", manyRows, "COLUMNS", asNumbers}},
-	{name: "series/texts in another encoding", pin: "the form of keys in dataset.unit", job: seriesOne, files: monthly,
+	{name: "series/texts in another encoding", pin: "slices", job: seriesOne, files: monthly, code: ledger.CodeAccount, refused: true,
 		first: []string{"UNIT", manyRows}, second: []string{"UNIT", manyRows, "SOURCE", ", encoding: latin1"}},
 	{name: "kept columns/those of another design", pin: "the columns", job: partsOne, adds: true, files: parts, code: ledger.CodeKept, refused: true,
 		first: []string{noSample, "", "FROM", "", "RELATION", "replace-one", "MORE", "size: 6"}, second: fromStrata},
