@@ -49,12 +49,14 @@ type CapChoice struct {
 
 // LikelyCap is a cap and in how many of 100 runs it is chosen.
 type LikelyCap struct {
-	Rows    int64 `json:"rows"`
-	Percent int   `json:"percent"`
+	Rows    int64   `json:"rows"`
+	Percent int     `json:"percent"`
+	Left    float64 `json:"left_out"` // the share of the rows that does not count, at least
 }
 
-// text returns the words that say how the cap is chosen, "" where the job says it.
-func (c *CapChoice) text(w words) string {
+// text returns the words that say how the cap is chosen, "" where the job says it. Half is the noise in 95 of 100 cases for a cap
+// of one row, 0 where that is not known.
+func (c *CapChoice) text(w words, half float64) string {
 	switch {
 	case c == nil:
 		return ""
@@ -66,7 +68,11 @@ func (c *CapChoice) text(w words) string {
 	var likely []string
 	for _, l := range c.Likely {
 		if len(likely) < 4 && l.Percent > 0 {
-			likely = append(likely, w.t("limit.cap_likely", l.Rows, l.Percent))
+			noise := "–"
+			if half > 0 {
+				noise = "±\u202f" + plain(half*float64(l.Rows), 3)
+			}
+			likely = append(likely, w.t("limit.cap_likely", l.Rows, l.Percent, noise, plain(100*l.Left, 2)))
 		}
 	}
 	return w.t("limit.cap_assumed", c.AtMost, strings.Join(likely, ", "))
@@ -142,7 +148,7 @@ func limitText(w words, e Release, d Dataset, filter bool) []string {
 		e.Limits = &Limits{} // weights may limit it all the same
 	}
 	if c := e.Limits.Cap; c != nil {
-		out = append(out, c.text(w, w.one(d)))
+		out = append(out, c.text(w, w.one(d), e.half()))
 	}
 	if p := d.Periods; p != nil && p.Held == HeldByCap {
 		switch {
@@ -195,8 +201,23 @@ func (l *Limits) leftOut(w words, drop, as string, rule func(ColumnLimit) string
 	return out
 }
 
-// text describes how many rows of a unit count, and what that makes of a total.
-func (c *CapLimit) text(w words, unit string) string {
+// fixedCap reports whether the job says a cap that may leave out nobody knows how much.
+func (e Release) fixedCap() bool {
+	return e.Limits != nil && e.Limits.Cap != nil && e.Weights == nil && e.Limits.Cap.Choice == nil && e.Limits.Cap.Binds == ""
+}
+
+// half is the noise of the first value of a release in 95 of 100 cases, 0 where it is not known.
+func (e Release) half() float64 {
+	for _, x := range e.Expected {
+		if x.Half95 > 0 {
+			return x.Half95
+		}
+	}
+	return 0
+}
+
+// text describes how many rows of a unit count, and what that makes of a total. Half is the noise of the release.
+func (c *CapLimit) text(w words, unit string, half float64) string {
 	rows := w.t("limit.rows", c.Rows)
 	if c.Rows == 1 {
 		rows = w.t("limit.row")
@@ -211,7 +232,7 @@ func (c *CapLimit) text(w words, unit string) string {
 	case c.Groups > 1:
 		text = w.t("limit.cap_groups", unit, c.Groups, rows)
 	}
-	return text + c.Choice.text(w) + w.binds(c.Binds)
+	return text + c.Choice.text(w, half/float64(max(c.Rows, 1))) + w.binds(c.Binds)
 }
 
 // binds returns the words for the job's word on a limit.

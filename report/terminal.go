@@ -128,6 +128,9 @@ func WritePlan(out io.Writer, r *Report, limit string, detail bool) error {
 		}
 	}
 	figures.Parts = append(figures.Parts, leftOut(w, r)...)
+	if r.Dataset.Periods == nil && slices.ContainsFunc(r.Releases, Release.fixedCap) {
+		figures.Parts = append(figures.Parts, note(w.t("limit.cap_private")))
+	}
 	figures.Parts = append(figures.Parts, spent(w, r, false)...)
 	whole := document.Section{Title: w.t("bounds.job"), Parts: []document.Part{charged(w, r)}}
 	add(&whole, w.t("terminal.limit"), limit)

@@ -22,6 +22,16 @@ type Choice struct {
 // Caps are those that may be chosen.
 func (c *Choice) Caps() []int64 { return asked.Caps(c.Private.AtMost) }
 
+// LeftOut returns the share of the rows that does not count where so many of each unit do, if units have as many as is assumed.
+func (c *Choice) LeftOut(keep int64) float64 {
+	all, left := 0.0, 0.0
+	for i, units := range c.Assume {
+		rows := int64(i + 1)
+		all, left = all+float64(units)*float64(rows), left+float64(units)*float64(max(0, rows-keep))
+	}
+	return left / max(all, 1)
+}
+
 // capRows is a whole number, or a mapping that has the run choose one.
 func capRows() kind[CapRows] {
 	n := count()

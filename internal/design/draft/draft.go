@@ -170,10 +170,11 @@ dataset:
   # size: 6194 # the number of rows, under replace-one
 
   # Whose privacy is it? Without a unit, that of a single row. Where one person, household or firm has several rows, say
-  # which column names it, and what becomes of its rows: fold makes one row of them, cap limits how many count.
+  # which column names it, and what becomes of its rows: fold makes one row of them, cap limits how many count. Nobody has to
+  # know a good cap: the run chooses it in private, and groups says in how many groups of a release a person counts.
   # unit: {column: person, name: person}
   # fold: {fare: sum, borough: mode}
-  # cap: {groups: 3, rows: 4}
+  # cap: {groups: 3, rows: {private: {epsilon: "0.05"}, at_most: 50}}
 
   # Delete the columns that you do not need. missing: drop leaves missing values out; {impute: VALUE} replaces them; refuse,
   # the default, promises that there are none, and a run that meets one has spent its budget. outside says the same of

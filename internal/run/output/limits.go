@@ -65,7 +65,7 @@ func describeChoice(p *plan.Priced, c *job.Cap, table string) *report.CapChoice 
 	out := &report.CapChoice{AtMost: caps[len(caps)-1], Made: p.CapFound(table)}
 	if !out.Made {
 		for _, l := range p.Likely(table) {
-			out.Likely = append(out.Likely, report.LikelyCap(l))
+			out.Likely = append(out.Likely, report.LikelyCap{Rows: l.Rows, Percent: l.Percent, Left: c.Choice.LeftOut(l.Rows * c.Groups)})
 		}
 	}
 	return out
