@@ -13,7 +13,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/run/budget"
-	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -26,6 +25,7 @@ type cell struct {
 	second    []string          // the same of the second one, which must be refused
 	control   []string          // the same of one that may go on with the state, nil for none
 	files     map[string]string // the tables, by name
+	then      map[string]string // those that the second job finds changed
 	code      string            // the code of the refusal, CodePinned where it is not said
 	refused   bool              // also without the pin: something else refuses the second job
 	adds      bool              // the job that goes on pays a part of what the state costs
@@ -172,9 +172,20 @@ releases:
 output: {dir: DIR/out-JOB, formats: [csv]}
 `
 
+var slicedKept = strings.NewReplacer("{column: SLICE}", "{column: month, is: IS}", "releases:", "samples: {s: {SAMPLE}}\nreleases:", "mechanism", "from: s, mechanism").Replace(slicedOne)
+
+// swapped is a table with its first two rows in the other order.
+func swapped(table string) string {
+	lines := strings.SplitAfter(table, "\n")
+	lines[1], lines[2] = lines[2], lines[1]
+	return strings.Join(lines, "")
+}
+
 const (
 	keep = "method: poisson, rate: 0.5, keep: true"
 	use  = "method: kept, id: ID"
+
+	noSample = "is not a sample of this data set" // a problem of the job, which has no code of its own
 )
 
 // Files whose columns have two meanings, by how the job says that they are written.
@@ -193,7 +204,7 @@ const (
 	twoStrata  = "relation: add-remove\n  collected: {method: stratified, strata: COLUMN, rates: {RATES}, allocation: fixed-before}"
 	twoStages  = "collected: {method: multistage, stages: [{unit: who, take: 2}, {take: 3}], allocation: equal}\n  size: 6\n  frame: {path: FRAME, records: n}"
 	keptFrame  = "size: 6\n  frame: {path: who.csv, records: n}"
-	noSample   = "samples: {SAMPLE}\n"
+	noSamples  = "samples: {SAMPLE}\n"
 	ofStrata   = "s: {method: stratified, strata: who, take: {x: 1, y: 2}}"
 	looksItUp  = "lookups: {again: {path: t.csv, key: hh2, match: who, public: true, columns: {members: {heading: members, lower: 0, upper: 5}}}}"
 	homesTable = `    homes:
@@ -249,6 +260,17 @@ var cells = []cell{
 		first:   []string{"UNIT", manyRows, "SAMPLE", keep, "MORE", folds, "COLUMNS", asNumbers},
 		second:  []string{"UNIT", manyRows, "SAMPLE", use, "MORE", folds, "COLUMNS", asNumbers, "SOURCE", ", decimal: ',', thousands: '.'"},
 		control: []string{"UNIT", manyRows, "SAMPLE", use, "MORE", folds, "COLUMNS", asNumbers}},
+	{name: "kept/the rows in another order", pin: "the content", job: keptOne, adds: true, code: "SAMPLE_CHANGED", refused: true,
+		then:  map[string]string{"t.csv": swapped(panelTable)},
+		first: []string{"UNIT", oneRow, "SAMPLE", keep}, second: []string{"UNIT", oneRow, "SAMPLE", use}, control: []string{"UNIT", oneRow, "SAMPLE", use}},
+	{name: "kept/another relation", pin: "the account", job: keptOne, adds: true, code: noSample, refused: true,
+		first: []string{"UNIT", oneRow, "SAMPLE", keep}, control: []string{"UNIT", oneRow, "SAMPLE", use},
+		second: []string{"UNIT", oneRow, "SAMPLE", use, "RELATION", "replace-one\n  size: 3", ", by: [who]", ", by: [who], where: \"who == 'x'\""}},
+	{name: "kept/another slice", pin: "the slice", job: slicedKept, adds: true, code: noSample, refused: true, files: monthly,
+		first: []string{"SAMPLE", keep, "IS", "2026-01"}, second: []string{"SAMPLE", use, "IS", "2026-02"}, control: []string{"SAMPLE", use, "IS", "2026-01"}},
+	{name: "series/another row in a slice that was measured", pin: "the content", job: seriesOne, code: ledger.CodeRevised, refused: true,
+		files: monthly, then: map[string]string{"t.csv": monthly["t.csv"] + "9,z,x,2026-01\n"},
+		first: []string{"UNIT", manyRows}, second: []string{"UNIT", manyRows}},
 	{name: "collected/another size", pin: "dataset.size", job: collectedOne, adds: true,
 		first: []string{"UNIT", foldedRows, "POPULATION", "30"}, second: []string{"UNIT", foldedRows, "POPULATION", "30", "SIZE", "4"}},
 	{name: "collected/other strata", pin: "dataset.collected", job: partsOne, adds: true, files: parts,
@@ -261,14 +283,14 @@ var cells = []cell{
 		first: []string{"UNIT", manyRows}, second: []string{"UNIT", strings.Replace(manyRows, "hh,", "hh2,", 1)}},
 	{name: "series/texts and then numbers", pin: "a series", job: seriesOne, files: monthly, code: ledger.CodeSeries, refused: true,
 		first: []string{"UNIT", manyRows}, second: []string{"UNIT", manyRows, "COLUMNS", asNumbers}},
-	{name: "series/texts in another encoding", pin: "slices", job: seriesOne, files: monthly, code: ledger.CodeAccount, refused: true,
+	{name: "series/texts in another encoding", pin: "the slices", job: seriesOne, files: monthly, code: ledger.CodeAccount, refused: true,
 		first: []string{"UNIT", manyRows}, second: []string{"UNIT", manyRows, "SOURCE", ", encoding: latin1"}},
 	{name: "kept columns/those of another design", pin: "the columns", job: partsOne, adds: true, files: parts, code: ledger.CodeKept, refused: true,
-		first: []string{noSample, "", "FROM", "", "RELATION", "replace-one", "MORE", "size: 6"}, second: fromStrata},
+		first: []string{noSamples, "", "FROM", "", "RELATION", "replace-one", "MORE", "size: 6"}, second: fromStrata},
 	{name: "kept columns/another population", pin: "the population", job: populations, adds: true, code: ledger.CodeKept, refused: true,
 		second: []string{"POPULATION", "homes"}},
 	{name: "private tables/one as a lookup", pin: "the tables", job: partsOne, adds: true, code: ledger.CodeSame, refused: true,
-		first: []string{noSample, "", "FROM", "", "MORE", ""}, second: []string{noSample, "", "FROM", "", "MORE", looksItUp, ", members: {lower: 0, upper: 5}}", "}"}},
+		first: []string{noSamples, "", "FROM", "", "MORE", ""}, second: []string{noSamples, "", "FROM", "", "MORE", looksItUp, ", members: {lower: 0, upper: 5}}", "}"}},
 	{name: "collected/another population", pin: "dataset.collected", job: collectedOne, adds: true,
 		first: []string{"UNIT", oneRow, "POPULATION", "30"}, second: []string{"UNIT", oneRow, "POPULATION", "40"}},
 	{name: "collected/another column of the unit", pin: "dataset.unit", job: collectedOne, adds: true,
@@ -290,11 +312,11 @@ var cells = []cell{
 
 // strata, stages and fromStrata say how a table was collected, or is drawn from.
 func strata(column, rates string) []string {
-	return []string{noSample, "", "FROM", "", "relation: RELATION", strings.NewReplacer("COLUMN", column, "RATES", rates).Replace(twoStrata), "MORE", ""}
+	return []string{noSamples, "", "FROM", "", "relation: RELATION", strings.NewReplacer("COLUMN", column, "RATES", rates).Replace(twoStrata), "MORE", ""}
 }
 
 func stages(frame string) []string {
-	return []string{noSample, "", "FROM", "", "RELATION", "replace-one", "MORE", strings.Replace(twoStages, "FRAME", frame, 1)}
+	return []string{noSamples, "", "FROM", "", "RELATION", "replace-one", "MORE", strings.Replace(twoStages, "FRAME", frame, 1)}
 }
 
 var fromStrata = []string{"SAMPLE", ofStrata, "FROM", "from: s,", "RELATION", "replace-one", "MORE", keptFrame}
@@ -321,12 +343,19 @@ func newScene(t *testing.T, c cell) *scene {
 	if files == nil {
 		files = map[string]string{"t.csv": panelTable}
 	}
+	s.files = files
+	s.write(files)
+	return s
+}
+
+// write writes tables.
+func (s *scene) write(files map[string]string) {
+	s.Helper()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
 	}
-	return s
 }
 
 // run runs a job, or plans it.
@@ -357,7 +386,7 @@ func runs(ctx context.Context, j *pipeline.Job, o pipeline.Options) error {
 }
 
 func codeOf(err error) string {
-	var f *failure.Failure
+	var f *pipeline.Failure
 	if errors.As(err, &f) {
 		return f.Code
 	}
@@ -428,9 +457,11 @@ func TestStatesArePinned(t *testing.T) {
 				if want == "" {
 					want = ledger.CodePinned
 				}
+				s.write(c.then)
 				err := s.run("two", 2, c.second, runs)
+				s.write(s.files)
 				switch got := codeOf(err); {
-				case !twin && got != want:
+				case !twin && !strings.Contains(got, want):
 					t.Errorf("the second job is not refused with %s: %v", want, err)
 				case !twin && c.code == "" && !strings.Contains(err.Error(), c.pin):
 					t.Errorf("the refusal does not name %s: %v", c.pin, err)
