@@ -13,6 +13,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/run/budget"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -386,7 +387,7 @@ func runs(ctx context.Context, j *pipeline.Job, o pipeline.Options) error {
 }
 
 func codeOf(err error) string {
-	var f *pipeline.Failure
+	var f *failure.Failure
 	if errors.As(err, &f) {
 		return f.Code
 	}
