@@ -16,8 +16,8 @@ import (
 	"github.com/dprelease/dprelease/internal/data/whole"
 	"github.com/dprelease/dprelease/internal/run/output/stored"
 	"github.com/dprelease/dprelease/internal/say/prose"
+	"github.com/dprelease/dprelease/publish/compared"
 	"github.com/dprelease/dprelease/publish/disclose"
-	"github.com/dprelease/dprelease/report"
 )
 
 // command makes a command that takes a number of folders, and prints an answer as text or as one JSON object.
@@ -179,15 +179,15 @@ more than noise explains, and what both runs cost together.`, 2,
 }
 
 func compareRuns(dirs []string, page, table string) (answer, error) {
-	var sides [2]report.Side
+	var sides [2]compared.Side
 	for i, dir := range dirs {
 		run, err := read(dir)
 		if err != nil {
 			return answer{}, err
 		}
-		sides[i] = report.Side{Name: dir, Report: run.Report, Values: run.Values}
+		sides[i] = compared.Side{Name: dir, Report: run.Report, Values: run.Values}
 	}
-	c := report.Compare(sides[0], sides[1])
+	c := compared.Compare(sides[0], sides[1])
 	for _, f := range []struct {
 		path string
 		form func(io.Writer) error

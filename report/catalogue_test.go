@@ -103,7 +103,7 @@ func TestRounded(t *testing.T) {
 		{631.5582, 1.93, "631.6"}, {1372.1, 76.2, "1372"}, {20558596.75, 169705, "20\u202f560\u202f000"}, {-12345.6, 0.5, "−12\u202f345.60"},
 		{0.45490, 0.00107, "0.4549"}, {17.5, 1400, "0"}, {666.123, 0, "666.1"},
 	} {
-		if got := rounded(c.x, c.noise); got != c.want {
+		if got := Rounded(c.x, c.noise); got != c.want {
 			t.Errorf("%g ± %g: %q, not %q", c.x, c.noise, got, c.want)
 		}
 	}

@@ -22,7 +22,7 @@ func numbers(w words, r *Report, columns bool) document.Section {
 			t.Rows = append(t.Rows, one.rows...)
 		}
 		if e.Verdict != "" {
-			said = append(said, sentence(e.Verdict))
+			said = append(said, Sentence(e.Verdict))
 		}
 		if text := strings.Join(said, " "); text != "" {
 			if about[text] == nil {
@@ -82,7 +82,7 @@ type expectation struct {
 // errorsOf returns the expected errors of a release, and sentences on what has no number, each once.
 func errorsOf(w words, e Release) (known []expectation, notes []string) {
 	say := func(text string) {
-		if text = sentence(text); !slices.Contains(notes, text) {
+		if text = Sentence(text); !slices.Contains(notes, text) {
 			notes = append(notes, text)
 		}
 	}

@@ -223,7 +223,7 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		return v
 	case useless != "":
 		v.Grade, v.Label, v.Text = "poor", w.t("verdict.useless_label"), w.t("verdict.useless")
-		v.Detail = sentence(useless)
+		v.Detail = Sentence(useless)
 		return v
 	case blank > 0 && blank == len(flags):
 		v.Grade, v.Label, v.Text = "poor", w.t("verdict.useless_label"), w.t("verdict.blank", reason)
@@ -257,7 +257,7 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		return v
 	}
 	if e.Verdict != "" {
-		v.Detail = sentence(e.Verdict)
+		v.Detail = Sentence(e.Verdict)
 		if e.From == "table" { // what the release says of itself
 			v.Grade, v.Label = "fair", w.t("verdict.note_label")
 			v.Text = w.t("verdict.note")

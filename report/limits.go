@@ -135,7 +135,7 @@ func As(value string) string { return "as " + value }
 func LimitText(e Release, d Dataset) []string { return limitText(wordsIn("en"), e, d, true) }
 
 // limitText says it in the words of a page. Where the condition on rows stands beside the
-// sentence already, it is left out.
+// Sentence already, it is left out.
 func limitText(w words, e Release, d Dataset, filter bool) []string {
 	var out []string
 	switch {

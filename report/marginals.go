@@ -77,7 +77,7 @@ func (r *result) marginals(id string) {
 	if len(heats) > 0 {
 		r.under = append(r.under, r.w.t("result.heat"))
 		if x := middle(noise); x > 0 {
-			r.under = append(r.under, r.w.t("result.heat_noise", rounded(x, x)))
+			r.under = append(r.under, r.w.t("result.heat_noise", Rounded(x, x)))
 		}
 	}
 	if shown := len(lines) + len(heats); shown < all {

@@ -250,7 +250,7 @@ var pageStyle string
 
 // pageTemplate is parsed when the first page is made: most processes make none.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "sentence": sentence, "stop": stop}).Parse(pageText))
+	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "sentence": Sentence, "stop": stop}).Parse(pageText))
 })
 
 // policy lets the page's own style sheet in and nothing else: no script, no

@@ -28,21 +28,21 @@ type bar struct {
 func (b bar) text() string {
 	noise := b.noise()
 	if b.part != "" {
-		return rounded(b.value, noise) + " (" + b.part + ")"
+		return Rounded(b.value, noise) + " (" + b.part + ")"
 	}
 	switch half := (b.to - b.from) / 2; {
 	case half > 0:
-		return rounded(b.value, half) + " (" + rounded(b.from, half) + "–" + rounded(b.to, half) + ")"
+		return Rounded(b.value, half) + " (" + Rounded(b.from, half) + "–" + Rounded(b.to, half) + ")"
 	case b.half > 0:
-		return rounded(b.value, b.half) + " ±\u202f" + rounded(b.half, b.half)
+		return Rounded(b.value, b.half) + " ±\u202f" + Rounded(b.half, b.half)
 	case !(noise > 0):
-		return rounded(b.value, b.sd)
+		return Rounded(b.value, b.sd)
 	case b.sampled:
-		return rounded(b.value, noise)
+		return Rounded(b.value, noise)
 	case noise > 1.1*(b.high-b.low)/2: // one end is nearer, or was cut off at a bound
-		return rounded(b.value, noise) + " (" + rounded(b.low, noise) + "–" + rounded(b.high, noise) + ")"
+		return Rounded(b.value, noise) + " (" + Rounded(b.low, noise) + "–" + Rounded(b.high, noise) + ")"
 	}
-	return rounded(b.value, noise) + " ±\u202f" + rounded(noise, noise)
+	return Rounded(b.value, noise) + " ±\u202f" + Rounded(noise, noise)
 }
 
 // noise returns how far the noise reaches from the value, to the side on which it reaches
@@ -331,7 +331,7 @@ func heat(w words, id, title string, rows, columns []string, cells map[[2]string
 				class = "small paper"
 			}
 			d.Rect(x+0.5, y+0.5, size-1, 23, "heat", 0.06+0.9*strength)
-			text := rounded(b.value, math.Max(b.sd, (b.high-b.low)/2))
+			text := Rounded(b.value, math.Max(b.sd, (b.high-b.low)/2))
 			if figure.TextWidth(text) > size-3 {
 				text = brief(b.value)
 			}

@@ -132,7 +132,7 @@ func (r *Report) LimitNotes(e Release) []string { return limitText(r.words(), e,
 
 // Promise is the guarantee of everything that the run released, as a sentence in the language of the publication.
 func (r *Report) Promise() string {
-	return sentence(meaning(r.words(), r.Guarantee, r.Dataset)) + " (" + charge(r.Guarantee) + ")"
+	return Sentence(meaning(r.words(), r.Guarantee, r.Dataset)) + " (" + Charge(r.Guarantee) + ")"
 }
 
 func (r *Report) words() words {

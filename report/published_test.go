@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"testing"
@@ -27,25 +26,5 @@ func TestRowsOfCounts(t *testing.T) {
 	}
 	if got := (Column{Name: "estimate", Float64: []float64{-3}}).published(0, 100); got != "0" {
 		t.Errorf("%q", got)
-	}
-}
-
-// A comparison as CSV holds both intervals; that of sampling is blank where it is not public.
-func TestComparisonAsCSV(t *testing.T) {
-	side := func(from string, value float64) Side {
-		e := Release{Name: "r", From: from, Mechanism: Mechanism{Name: "count"}}
-		return Side{Name: from, Report: Report{Releases: []Release{e}}, Values: map[string]Table{"r": {Columns: []Column{
-			{Name: "region", Text: []string{"north", "south"}}, {Name: "estimate", Float64: []float64{value, 5}, Blank: []bool{false, true}},
-			{Name: "noise_sd", Float64: []float64{3, 3}}, {Name: "noise_low", Float64: []float64{value - 6, 0}}, {Name: "noise_high", Float64: []float64{value + 6, 0}}}}}}
-	}
-	const head = "release,value,a,b,difference,noise_low,noise_high,interval_low,interval_high,verdict\n"
-	for from, want := range map[string]string{
-		"table":  head + "r,north,100.0,120.0,20.0,11.5,28.5,11.5,28.5,larger than noise explains\nr,south,,,,,,,,suppressed\n",
-		"sample": head + "r,north,100.0,120.0,20.0,11.5,28.5,,,\"larger than noise explains; sampling adds more, which is not public\"\nr,south,,,,,,,,suppressed\n",
-	} {
-		var out bytes.Buffer
-		if err := Compare(side(from, 100), side(from, 120)).WriteCSV(&out); err != nil || out.String() != want {
-			t.Errorf("%v\n%s\nnot\n%s", err, out.String(), want)
-		}
 	}
 }

@@ -83,7 +83,7 @@ func (v *view) moreRows(n int) string {
 func (r *result) view(report *Report, id int) resultView {
 	e, w := r.release, r.w
 	v := resultView{
-		ID: id, Name: e.Name, What: e.Mechanism.Name, Charged: charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
+		ID: id, Name: e.Name, What: e.Mechanism.Name, Charged: Charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
 		Pictures: r.pictures, Under: r.under, Open: len(r.pictures) == 0, File: fileFor(e),
 	}
 	if p := ParamsText(e.Params); p != "" && !e.countsUnits() { // else nobody wrote them
@@ -103,9 +103,9 @@ func (r *result) view(report *Report, id int) resultView {
 	case e.Having != "":
 		v.What, v.Where = v.What+" "+w.t("result.having"), e.Having
 	}
-	v.Asked = sentence(e.asked(w))
+	v.Asked = Sentence(e.asked(w))
 	for _, text := range append(e.Keys.text(w, report.Dataset), e.Weights.text(w)...) {
-		v.Under = append(v.Under, sentence(text))
+		v.Under = append(v.Under, Sentence(text))
 	}
 	for _, text := range limitText(w, e, report.Dataset, false) {
 		v.Limits = append(v.Limits, text+".")
@@ -165,7 +165,7 @@ func (r *result) draw(id string) {
 		r.heat(id, title, groups[0].Text, groups[1].Text, bars)
 		r.under = append(r.under, r.w.t("result.heat"))
 		if l.noise != "" {
-			r.under = append(r.under, r.w.t("result.heat_noise", rounded(r.typicalNoise(bars), r.typicalNoise(bars))))
+			r.under = append(r.under, r.w.t("result.heat_noise", Rounded(r.typicalNoise(bars), r.typicalNoise(bars))))
 		}
 	default:
 		if r.has("quantile") {
@@ -354,9 +354,9 @@ func (r *result) oneEnds() func(i int) string {
 			return ""
 		}
 		if math.IsNaN(high[i]) {
-			return r.w.t("result.at_least", rounded(low[i], math.Abs(low[i])/50))
+			return r.w.t("result.at_least", Rounded(low[i], math.Abs(low[i])/50))
 		}
-		return r.w.t("result.at_most", rounded(high[i], math.Abs(high[i])/50))
+		return r.w.t("result.at_most", Rounded(high[i], math.Abs(high[i])/50))
 	}
 }
 

@@ -53,9 +53,9 @@ func charges(w words, r *Report) document.Section {
 	row := func(name string, g Guarantee, d Dataset, i int) {
 		text := ""
 		if i < maxWords {
-			text = sentence(meaning(w, g, d))
+			text = Sentence(meaning(w, g, d))
 		}
-		t.Rows = append(t.Rows, []document.Cell{{Text: name}, {Text: charge(g), Whole: true}, {Text: text}})
+		t.Rows = append(t.Rows, []document.Cell{{Text: name}, {Text: Charge(g), Whole: true}, {Text: text}})
 	}
 	for i, e := range r.Releases[:min(len(r.Releases), maxReleases)] {
 		row(e.Name, e.Guarantee, r.seenFrom(e.From), i)
@@ -84,7 +84,7 @@ func draws(w words, r *Report) (out []document.Part) {
 	}
 	var said []document.Part
 	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
-		row := []document.Cell{{Text: d.Name}, {Text: w.or("design."+d.Design, d.Design)}, {Text: charge(d.Guarantee), Whole: true, Strong: true},
+		row := []document.Cell{{Text: d.Name}, {Text: w.or("design."+d.Design, d.Design)}, {Text: Charge(d.Guarantee), Whole: true, Strong: true},
 			{Text: point(d.Target.Epsilon, d.Target.Delta, Allowed), Whole: true}}
 		if sampled {
 			rate, sample := "–", "–"
@@ -210,7 +210,7 @@ func bounds(w words, r *Report) document.Section {
 		for _, c := range b.g.Claimed {
 			if key := fmt.Sprint(c.Source, c.Epsilon, c.Delta); !seen[key] && len(seen) < maxWords {
 				seen[key] = true
-				text := w.t("bounds.claim", point(c.Epsilon, c.Delta, Allowed), b.what, c.Source, charge(b.g), c.Why)
+				text := w.t("bounds.claim", point(c.Epsilon, c.Delta, Allowed), b.what, c.Source, Charge(b.g), c.Why)
 				s.Parts = append(s.Parts, document.Part{Label: w.t("bounds.claimed"), Text: text, Class: document.Warn})
 			}
 		}

@@ -83,7 +83,7 @@ func (r *result) readSeries() *overTime {
 		b := bar{label: at.key, value: v, low: low[i], high: high[i], sd: sds[i], suppressed: math.IsNaN(v)}
 		if r.release.Partial() { // the interval has one end or none: the band is that of the noise
 			if b.part = r.w.t("result.part"); !math.IsNaN(b.low) {
-				b.part = r.w.t("result.at_least", rounded(b.low, math.Abs(b.low)/50))
+				b.part = r.w.t("result.at_least", Rounded(b.low, math.Abs(b.low)/50))
 			}
 			half := 0.0
 			if b.sd > 0 { // else it is blank

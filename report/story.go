@@ -73,7 +73,7 @@ func story(w words, r *Report) []storyView {
 		}
 		one.Steps = append(one.Steps,
 			stepView{bell(), w.t("story.noise"), w.t("story.noise_text", list(kinds), point(noise.Epsilon, noise.Delta, Allowed))},
-			stepView{sheet(), w.t("story.release"), w.t("story.release_text", list(d.Releases), charge(d.Guarantee))})
+			stepView{sheet(), w.t("story.release"), w.t("story.release_text", list(d.Releases), Charge(d.Guarantee))})
 		out = append(out, one)
 	}
 	return out

@@ -124,7 +124,7 @@ func WritePlan(out io.Writer, r *Report, limit string, detail bool) error {
 			add(&figures, w.t("terminal.keys", e.Name), text)
 		}
 		if e.Keys != nil && e.Keys.Guarantee != nil {
-			add(&figures, w.t("charge.keys", e.Name), charge(*e.Keys.Guarantee))
+			add(&figures, w.t("charge.keys", e.Name), Charge(*e.Keys.Guarantee))
 		}
 	}
 	figures.Parts = append(figures.Parts, leftOut(w, r)...)
@@ -242,7 +242,7 @@ func charged(w words, r *Report) document.Part {
 			label = "charged.again"
 		}
 	}
-	return document.Part{Label: w.t(label), Text: charge(r.Guarantee) + " (" + r.Guarantee.Method + ")"}
+	return document.Part{Label: w.t(label), Text: Charge(r.Guarantee) + " (" + r.Guarantee.Method + ")"}
 }
 
 // said lists the sentences of a report on one release.
@@ -254,7 +254,7 @@ func said(w words, r *Report, e Release) (out []document.Part) {
 			}
 		}
 	}
-	add("charge.charged", charge(e.Guarantee)+" ("+e.Guarantee.Method+")")
+	add("charge.charged", Charge(e.Guarantee)+" ("+e.Guarantee.Method+")")
 	add("draws.target", point(e.Target.Epsilon, e.Target.Delta, Allowed))
 	if e.From != "table" {
 		add("draws.sample", point(e.Sample.Epsilon, e.Sample.Delta, Allowed))

@@ -195,7 +195,7 @@ func (t Table) grid(limit int) *document.Table {
 			case text == "" && c.numeric(), i < len(c.Float64) && math.IsNaN(c.Float64[i]):
 				text = "×" // suppressed
 			case i < len(c.Float64) && i < len(noise) && slices.Contains(with, c.Name):
-				text = rounded(c.Float64[i], noise[i])
+				text = Rounded(c.Float64[i], noise[i])
 			}
 			row[k] = document.Cell{Text: text, Number: c.numeric(), Whole: t.isSeries() && (c.Name == "period" || c.Name == "kind")}
 		}

@@ -124,7 +124,7 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 	w := p.words
 	v := &view{
 		words: w, Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
-		Tool: r.Tool.Name + " " + r.Tool.Version, Charged: charge(r.Guarantee), Spend: r.Spend.text(w), Sampled: r.anySampled(),
+		Tool: r.Tool.Name + " " + r.Tool.Version, Charged: Charge(r.Guarantee), Spend: r.Spend.text(w), Sampled: r.anySampled(),
 		Stories: story(w, r), Promise: promise(w, r), Details: details(w, r, p, public),
 	}
 	v.headline(r)
@@ -146,8 +146,8 @@ func point(epsilon, delta float64, number func(float64) string) string {
 	return "ε\u00a0" + number(epsilon) + ", δ\u00a0" + number(delta)
 }
 
-// charge never quotes an ε without its δ (P2).
-func charge(g Guarantee) string { return point(g.Epsilon, g.Delta, Spent) }
+// Charge never quotes an ε without its δ (P2).
+func Charge(g Guarantee) string { return point(g.Epsilon, g.Delta, Spent) }
 
 // seenFrom is the data set with what is public of it for one draw: only the frame of
 // that draw has columns that a neighbour keeps.

@@ -7,7 +7,7 @@ type Weights struct {
 	// Shrink, where given, moved each weight w to To + Keep·(w − To).
 	Shrink *Shrink `json:"shrink,omitempty"`
 	// Least and Most are the weights that a row can have after that, and Step is what they are
-	// rounded to.
+	// Rounded to.
 	Least float64 `json:"least"`
 	Most  float64 `json:"most"`
 	Step  float64 `json:"step"`

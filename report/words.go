@@ -46,7 +46,7 @@ func fourDigits(r *big.Rat, up bool) string {
 		scale.Inv(scale)
 	}
 	scaled := scale.Mul(scale, r)
-	steps, rest := new(big.Int).DivMod(scaled.Num(), scaled.Denom(), new(big.Int)) // rounded down
+	steps, rest := new(big.Int).DivMod(scaled.Num(), scaled.Denom(), new(big.Int)) // Rounded down
 	if up && rest.Sign() > 0 {
 		steps.Add(steps, big.NewInt(1))
 	}
@@ -71,8 +71,8 @@ func factor(eps float64) string {
 	return Spent(f)
 }
 
-// sentence begins with a capital letter and ends with a full stop.
-func sentence(s string) string {
+// Sentence begins with a capital letter and ends with a full stop.
+func Sentence(s string) string {
 	if s == "" {
 		return ""
 	}
@@ -111,9 +111,9 @@ func plain(x float64, significant int) string {
 // grouped prints a count with thin spaces between the thousands.
 func grouped(n int64) string { return inThrees(strconv.FormatInt(n, 10), 4) }
 
-// rounded prints a released value with the digits that its noise leaves meaningful: the
+// Rounded prints a released value with the digits that its noise leaves meaningful: the
 // noise keeps two of them. Where the noise is not known there are four.
-func rounded(x, noise float64) string {
+func Rounded(x, noise float64) string {
 	if text := meaningful(x, noise); text != "" {
 		return thousands(text)
 	}

@@ -1,21 +1,36 @@
-package report_test
+package compared_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/publish/compared"
 	"github.com/dprelease/dprelease/report"
 )
 
-func side(t *testing.T, name string) report.Side {
+func side(t *testing.T, name string) compared.Side {
 	t.Helper()
-	r, values := load(t, "schools")
-	return report.Side{Name: name, Report: *r, Values: values}
+	var r report.Report
+	var values map[string]report.Table
+	for file, into := range map[string]any{"report.json": &r, "values.json": &values} {
+		b, err := os.ReadFile(filepath.Join("../../report/testdata/schools", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(b, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return compared.Side{Name: name, Report: r, Values: values}
 }
 
-func moved(t *testing.T, s report.Side, release string, by float64) report.Side {
+func moved(t *testing.T, s compared.Side, release string, by float64) compared.Side {
 	t.Helper()
 	for i, c := range s.Values[release].Columns {
 		if c.Name == "estimate" {
@@ -29,7 +44,7 @@ func moved(t *testing.T, s report.Side, release string, by float64) report.Side 
 	return s
 }
 
-func compared(t *testing.T, c *report.Comparison, release string) report.Differences {
+func found(t *testing.T, c *compared.Comparison, release string) compared.Differences {
 	t.Helper()
 	for _, d := range c.Results {
 		if d.Release == release {
@@ -37,15 +52,15 @@ func compared(t *testing.T, c *report.Comparison, release string) report.Differe
 		}
 	}
 	t.Fatalf("%s is not compared", release)
-	return report.Differences{}
+	return compared.Differences{}
 }
 
 // A difference is larger than noise explains from √2 times the noise of one run on, and
 // then only as far as sampling is known.
 func TestCompareNoise(t *testing.T) {
 	for by, want := range map[float64]string{0: "the same", 2: "noise explains it", 200: "larger than noise explains"} {
-		c := report.Compare(side(t, "a"), moved(t, side(t, "b"), "api_mean", by))
-		d := compared(t, c, "api_mean")
+		c := compared.Compare(side(t, "a"), moved(t, side(t, "b"), "api_mean", by))
+		d := found(t, c, "api_mean")
 		if len(d.Rows) != 2 {
 			t.Fatalf("%d rows", len(d.Rows))
 		}
@@ -53,8 +68,8 @@ func TestCompareNoise(t *testing.T) {
 			t.Errorf("by %g: %q, want %q", by, got, want)
 		}
 	}
-	c := report.Compare(side(t, "a"), moved(t, side(t, "b"), "api_sampled", 700))
-	if got := compared(t, c, "api_sampled").Rows[0].Verdict; !strings.Contains(got, "sampling") {
+	c := compared.Compare(side(t, "a"), moved(t, side(t, "b"), "api_sampled", 700))
+	if got := found(t, c, "api_sampled").Rows[0].Verdict; !strings.Contains(got, "sampling") {
 		t.Errorf("a sampled release: %q", got)
 	}
 }
@@ -108,12 +123,12 @@ func TestCompareCost(t *testing.T) {
 		{"relations", func() { b.Report.Dataset.Relation = privacy.AddRemove }, "cannot be compared, and there is no sum"},
 	} {
 		c.change()
-		if got := report.Compare(a, b).Together; !strings.Contains(got, c.want) {
+		if got := compared.Compare(a, b).Together; !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q does not say %q", c.name, got, c.want)
 		}
 	}
 	once := side(t, "once")
-	if got := report.Compare(once, once).Together; !strings.Contains(got, "one run, which was charged once") {
+	if got := compared.Compare(once, once).Together; !strings.Contains(got, "one run, which was charged once") {
 		t.Error(got)
 	}
 }
@@ -123,7 +138,7 @@ func TestCompareFacts(t *testing.T) {
 	a, b := side(t, "a"), side(t, "b")
 	b.Report.Dataset.Population++
 	b.Report.Releases[0].Where = "x > 1"
-	c := report.Compare(a, b)
+	c := compared.Compare(a, b)
 	if len(c.Data) != 1 || c.Data[0].What != "size" || len(c.Job) != 1 || c.Job[0].B != "x > 1" || c.Job[0].A != "" {
 		t.Errorf("%v, %v", c.Job, c.Data)
 	}
@@ -141,5 +156,25 @@ func TestCompareFacts(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "→ x > 1") || strings.Contains(page.String(), "<script") {
 		t.Error(text.String())
+	}
+}
+
+// A comparison as CSV holds both intervals; that of sampling is blank where it is not public.
+func TestComparisonAsCSV(t *testing.T) {
+	made := func(from string, value float64) compared.Side {
+		e := report.Release{Name: "r", From: from, Mechanism: report.Mechanism{Name: "count"}}
+		return compared.Side{Name: from, Report: report.Report{Releases: []report.Release{e}}, Values: map[string]report.Table{"r": {Columns: []report.Column{
+			{Name: "region", Text: []string{"north", "south"}}, {Name: "estimate", Float64: []float64{value, 5}, Blank: []bool{false, true}},
+			{Name: "noise_sd", Float64: []float64{3, 3}}, {Name: "noise_low", Float64: []float64{value - 6, 0}}, {Name: "noise_high", Float64: []float64{value + 6, 0}}}}}}
+	}
+	const head = "release,value,a,b,difference,noise_low,noise_high,interval_low,interval_high,verdict\n"
+	for from, want := range map[string]string{
+		"table":  head + "r,north,100.0,120.0,20.0,11.5,28.5,11.5,28.5,larger than noise explains\nr,south,,,,,,,,suppressed\n",
+		"sample": head + "r,north,100.0,120.0,20.0,11.5,28.5,,,\"larger than noise explains; sampling adds more, which is not public\"\nr,south,,,,,,,,suppressed\n",
+	} {
+		var out bytes.Buffer
+		if err := compared.Compare(made(from, 100), made(from, 120)).WriteCSV(&out); err != nil || out.String() != want {
+			t.Errorf("%v\n%s\nnot\n%s", err, out.String(), want)
+		}
 	}
 }

@@ -1,9 +1,11 @@
-package report
+package compared
 
 import (
 	"encoding/csv"
 	"io"
 	"math"
+
+	"github.com/dprelease/dprelease/report"
 )
 
 // WriteCSV writes the values that both runs have, one in a row, with two intervals for each difference: what noise alone explains, and what noise
@@ -14,7 +16,7 @@ func (c *Comparison) WriteCSV(out io.Writer) error {
 	for _, r := range c.Results {
 		for _, d := range r.Rows {
 			row := []string{r.Release, d.Label, "", "", "", "", "", "", "", d.Verdict}
-			if !d.bar.suppressed {
+			if !d.gap.Suppressed {
 				d.numbers(row[2:9])
 			}
 			rows = append(rows, row)
@@ -25,28 +27,24 @@ func (c *Comparison) WriteCSV(out io.Writer) error {
 
 // numbers fills the cells of a row with the digits that the noise of the difference leaves meaningful.
 func (d Difference) numbers(cells []string) {
-	b := d.bar
-	noise := (b.high - b.low) / 2
+	gap := d.gap
 	write := func(k int, x float64) {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return
-		}
-		if cells[k] = unsigned(meaningful(x, noise)); cells[k] == "" {
-			cells[k] = plain(x, 7)
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			cells[k] = report.Digits(x, gap.Noise)
 		}
 	}
 	write(0, d.a)
 	write(1, d.b)
-	write(2, b.value)
-	if noise > 0 {
-		write(3, b.low)
-		write(4, b.high)
+	write(2, gap.Value)
+	if gap.Noise > 0 {
+		write(3, gap.Value-gap.Noise)
+		write(4, gap.Value+gap.Noise)
 	}
 	switch {
-	case b.half > 0:
-		write(5, b.value-b.half)
-		write(6, b.value+b.half)
-	case !b.sampled && noise > 0: // noise is all the error there is
+	case gap.Around > 0:
+		write(5, gap.Value-gap.Around)
+		write(6, gap.Value+gap.Around)
+	case !gap.Sampled && gap.Noise > 0: // noise is all the error there is
 		copy(cells[5:], cells[3:5])
 	}
 }
