@@ -29,7 +29,26 @@ type control struct {
 // choice is one value of a control.
 type choice struct {
 	Value, Label, Help string
+	Group              string // the heading under which it stands, with those before and after it that have the same
 	Foreign            bool
+}
+
+// group holds the choices of a control under one heading.
+type group struct {
+	Label   string
+	Options []choice
+}
+
+// Groups returns the choices of a control by their headings.
+func (c control) Groups() (out []group) {
+	for _, o := range c.Options {
+		if len(out) == 0 || out[len(out)-1].Label != o.Group {
+			out = append(out, group{Label: o.Group})
+		}
+		last := &out[len(out)-1]
+		last.Options = append(last.Options, o)
+	}
+	return out
 }
 
 // form is everything on the page but the text of the job.
@@ -37,6 +56,8 @@ type form struct {
 	*words
 	Header        header
 	Table, About  []control
+	File          []control // how a CSV file is written
+	FileOpen      bool
 	Unit          []control
 	Columns       []column
 	Tables        []tableForm
@@ -143,6 +164,7 @@ func (m *maker) options(prefix string, values ...string) (out []choice) {
 
 // form makes the page from the text of a job and what was found out about it.
 func (w *words) form(root *yaml.Node, h header, f found) *form {
+	f.problems = append(f.problems, h.contradicts(root)...)
 	m := &maker{words: w, root: root, problems: map[string]string{}}
 	for _, p := range f.problems {
 		if m.problems[p.Path] == "" {
@@ -168,6 +190,7 @@ func (w *words) form(root *yaml.Node, h header, f found) *form {
 // about makes the first step: the table, and whose privacy it is about.
 func (m *maker) about(out *form) {
 	out.Table = []control{m.control("text", "text", "source", "dataset", "source", "path")}
+	m.file(out)
 	relation := m.control("radio", "set", "relation", "dataset", "relation")
 	relation.Options = m.options("relation", "add-remove", "replace-one")
 	out.About = append(out.About, m.control("text", "text", "id", "dataset", "id"), relation)
@@ -201,6 +224,26 @@ func (m *maker) about(out *form) {
 	}
 	if out.Unit = append(out.Unit, several); several.Value == "cap" {
 		out.Unit = append(out.Unit, m.control("text", "set", "cap.groups", "dataset", "cap", "groups"), m.control("text", "set", "cap.rows", "dataset", "cap", "rows"))
+	}
+}
+
+// file makes how a CSV file writes its fields, numbers and days.
+func (m *maker) file(out *form) {
+	if path := text(m.root, "dataset", "source", "path"); path == "" || named(path) {
+		return
+	}
+	for _, key := range []string{"delimiter", "decimal", "thousands", "dates", "encoding"} {
+		c := m.control("choice", "text", "file."+key, "dataset", "source", key)
+		options := []choice{{Label: m.T("file." + key + ".none")}}
+		words := job.Choices("dataset", "source", key)
+		if key == "delimiter" {
+			words = []string{";", "tab", "|"}
+		}
+		for _, word := range words {
+			options = append(options, choice{Value: word, Label: m.or("file."+key+"."+word, word)})
+		}
+		out.File = append(out.File, m.choices(c, c.Value, options...))
+		out.FileOpen = out.FileOpen || c.Value != "" || c.Problem != ""
 	}
 }
 
@@ -281,7 +324,7 @@ func (m *maker) tables(out *form, f found) {
 		statistic := m.control("choice", "kind", "statistic", nth)
 		statistic.Problem = m.problems[job.Key(job.Item("releases", i), "mechanism")]
 		t.What = append(t.What, m.control("text", "text", "name", "releases", nth, "name"), m.choices(statistic, mechanism, m.statistics()...))
-		m.params(&t, out.Names, mechanism, nth)
+		m.params(&t, mechanism, nth)
 		by := texts(find(r, "by"))
 		for k := range min(len(by)+1, max(2, len(by))) {
 			label := "by.rows"

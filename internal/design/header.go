@@ -75,3 +75,36 @@ func (s *Session) header(ctx context.Context, root *yaml.Node, said bool) header
 	add("encoding", found.Encoding)
 	return h
 }
+
+// contradicts returns what the names and types of the columns say against the job, which names columns by hand.
+func (h header) contradicts(root *yaml.Node) (out []problem) {
+	wrong := func(n *yaml.Node, message string, path ...string) {
+		out = append(out, problem{Line: n.Line, Path: at(path...), Message: at(path...) + ": " + message})
+	}
+	for _, c := range h.changes {
+		key := c.Path[len(c.Path)-1]
+		wrong(find(root, "dataset", "source"), "the first line of the table says otherwise (say "+key+": "+c.Value+")", "dataset", "source")
+	}
+	if len(h.Columns) == 0 {
+		return out
+	}
+	check := func(n *yaml.Node, name string, number bool, path ...string) {
+		i := slices.IndexFunc(h.Columns, func(c table.Column) bool { return c.Name == name })
+		switch {
+		case i < 0:
+			wrong(n, "the table has no such column", path...)
+		case !h.Columns[i].Usable:
+			wrong(n, "cannot be used: "+h.Columns[i].Reason, path...)
+		case number && h.Columns[i].Kind == table.String && !h.Columns[i].Text:
+			wrong(n, "is text in the table, and not a number (say a domain)", path...)
+		}
+	}
+	for _, name := range keys(find(root, "dataset", "columns")) {
+		n := find(root, "dataset", "columns", name)
+		check(n, name, find(n, "lower") != nil || find(n, "upper") != nil, "dataset", "columns", name)
+	}
+	if n := find(root, "dataset", "unit", "column"); n != nil {
+		check(n, n.Value, false, "dataset", "unit", "column")
+	}
+	return out
+}

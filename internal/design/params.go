@@ -1,6 +1,7 @@
 package design
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -12,22 +13,53 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 )
 
-// statistics are the built-in mechanisms, those first that offices know best.
+// families are the groups of statistics, in the order in which offices ask for them.
+var families = []struct {
+	name  string
+	names []string
+}{
+	{"counts", []string{"count", "distinct", "histogram", "marginals"}},
+	{"totals", []string{"sum", "mean", "proportion", "ratio"}},
+	{"spread", []string{"median", "quantiles", "sd", "variance"}},
+	{"models", []string{"regression", "sgd"}},
+	{"limits", []string{"unit_rows", "bounds", "randomized-response"}},
+}
+
+// statistics are the built-in mechanisms by family.
 func (m *maker) statistics() (out []choice) {
-	for _, name := range command.BuiltinNames() {
-		d := described()[name]
-		c := choice{Value: name, Label: m.or("mechanism."+name, name), Help: d.Summary, Foreign: true}
-		if d.Grouped {
-			c.Foreign = m.or("mechanism."+name, "") == ""
+	all := command.BuiltinNames()
+	for _, f := range families {
+		for _, name := range f.names {
+			if slices.Contains(all, name) {
+				d := described()[name]
+				label := m.or("mechanism."+name, "")
+				out = append(out, choice{Value: name, Label: cmp.Or(label, name), Help: d.Summary, Group: m.T("family." + f.name), Foreign: !d.Grouped || label == ""})
+			}
 		}
-		out = append(out, c)
 	}
-	slices.SortStableFunc(out, func(a, b choice) int { return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) })
+	return out
+}
+
+// fitting returns the columns that a parameter of a mechanism can name: those that the job uses as numbers, or as
+// categories, where the mechanism wants these.
+func (m *maker) fitting(mechanism string) (out []string) {
+	words := slices.Contains([]string{"randomized-response", "marginals"}, mechanism)
+	either := slices.Contains([]string{"proportion", "sgd"}, mechanism) // sgd: a target of two values
+	for _, section := range []string{"columns", "derive"} {
+		for _, name := range keys(find(m.root, "dataset", section)) {
+			n := find(m.root, "dataset", section, name)
+			category := find(n, "domain") != nil || find(n, "bins") != nil
+			number := find(n, "lower") != nil || find(n, "bounds") != nil
+			if words && category || !words && number || either && (category || number) {
+				out = append(out, name)
+			}
+		}
+	}
 	return out
 }
 
 // params makes the parameters that a mechanism declares: those that it needs or that the job says, and the others apart.
-func (m *maker) params(t *tableForm, names []string, mechanism, i string) {
+func (m *maker) params(t *tableForm, mechanism, i string) {
 	d, ok := described()[mechanism]
 	if !ok {
 		return
@@ -75,8 +107,12 @@ func (m *maker) params(t *tableForm, names []string, mechanism, i string) {
 			c.Kind = "choice"
 		case p.Type == "string" && needed:
 			var options []choice
-			for _, v := range names {
+			fits := m.fitting(mechanism)
+			for _, v := range fits {
 				options = append(options, choice{Value: v, Label: v})
+			}
+			if c.Help, c.Foreign = p.Description, true; len(fits) == 0 {
+				c.Help, c.Foreign = m.T("param.none"), false
 			}
 			c.Name = pointer("text", "releases", i, "params", name)
 			c = m.choices(c, c.Value, options...)

@@ -33,13 +33,17 @@ func (p *invented) Figure(nth int) template.HTML {
 	x := func(v float64) float64 { return left + (v-low)/(high-low)*(right-left) }
 	d := &figure.Drawing{Width: 560, Height: top + line*float64(len(t.Cells)) + 26}
 	bottom := top + line*float64(len(t.Cells))
+	free := math.Inf(-1) // where the next label may begin
 	for _, tick := range figure.Even(func(x float64) string { return figures(x, 4) }).Ticks(low, high) {
 		label := tick.Label
 		if tick.Value == 0 {
 			label = "0"
 		}
 		d.Line(x(tick.Value), top, x(tick.Value), bottom, "grid")
-		d.Text(x(tick.Value), bottom+14, "middle", "small", label)
+		if half := figure.TextWidth(label) / 2; x(tick.Value)-half >= free && x(tick.Value)+half <= d.Width {
+			d.Text(x(tick.Value), bottom+14, "middle", "small", label)
+			free = x(tick.Value) + half + 8
+		}
 	}
 	for i, c := range t.Cells {
 		y := top + line*(float64(i)+0.5)

@@ -216,15 +216,17 @@ func (s *Session) show(ctx context.Context, w *words, text string) (reply, error
 		return reply{}, err
 	}
 	out := reply{Text: text, Lines: []lineNote{}}
+	doc, err := parse(text)
+	if err == nil {
+		shown := w.form(doc.Content[0], s.header(ctx, doc.Content[0], s.saidOf(doc)), f)
+		f.problems = shown.Problems
+		out.Form, err = render("form", shown)
+	} else {
+		err = nil // the problems say so
+	}
 	for _, p := range f.problems {
 		out.Lines = append(out.Lines, lineNote{p.Line, p.Message})
 	}
-	doc, err := parse(text)
-	if err != nil {
-		return out, nil
-	}
-	h := s.header(ctx, doc.Content[0], s.saidOf(doc))
-	out.Form, err = render("form", w.form(doc.Content[0], h, f))
 	return out, err
 }
 

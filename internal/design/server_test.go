@@ -7,10 +7,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/figure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/report"
 )
@@ -316,5 +319,91 @@ func TestTexts(t *testing.T) {
 		if strings.Contains(key, ".") && strings.Contains(out.Form, ">"+key+"<") {
 			t.Errorf("the page says %s", key)
 		}
+	}
+}
+
+// A heading with semicolons writes the delimiter, and the page has fields for what a header cannot tell. What the names and
+// types of the columns say against the job is a problem; without the contradiction there is none.
+func TestHeaderOfAFile(t *testing.T) {
+	s, h := session(t, "job.yaml", "")
+	file := filepath.Join(filepath.Dir(s.Path), "visits.csv")
+	if err := os.WriteFile(file, []byte("patient;region;cost;day\n1;north;1,5;01.02.2026\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, out := post(h, "header", question{Text: "dataset: {source: {path: visits.csv}}\nreleases: []\n"})
+	if !strings.Contains(out.Text, `delimiter: ;`) || !strings.Contains(out.Form, "Decimal sign") || !strings.Contains(out.Form, ">02.01.2006<") {
+		t.Fatalf("%s\n%s", out.Text, out.Form)
+	}
+	for _, a := range []Action{{pointer("text", "dataset", "source", "decimal"), ","}, {pointer("text", "dataset", "source", "dates"), "02.01.2006"}} {
+		if _, out = post(h, "edit", question{Text: out.Text, Actions: []Action{a}}); out.Failed {
+			t.Fatal(out.Message)
+		}
+	}
+	if !strings.Contains(out.Text, "decimal: ','") || !strings.Contains(out.Text, "dates: 02.01.2006") || !strings.Contains(out.Form, "<details open>") {
+		t.Errorf("%s", out.Text)
+	}
+	says := func(text, want string) bool {
+		_, out := post(h, "edit", question{Text: text})
+		for _, l := range out.Lines {
+			if strings.Contains(l.Message, want) && l.Line > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	sound := strings.ReplaceAll(complete, "{path: visits.csv}", `{path: visits.csv, delimiter: ";"}`)
+	const missing, otherwise = "the table has no such column", "the first line of the table says otherwise"
+	if says(sound, missing) || says(sound, otherwise) {
+		t.Error("a sound job has a problem")
+	}
+	if !says(strings.Replace(sound, "    cost: {", "    costs: {", 1), "dataset.columns.costs: "+missing) ||
+		!says(strings.Replace(sound, "column: patient", "column: person", 1), "dataset.unit.column: "+missing) || !says(complete, otherwise) {
+		t.Error("the page finds no problem")
+	}
+}
+
+// A mean is offered of numbers alone, statistics stand by family, and each is offered once.
+func TestWhatIsOffered(t *testing.T) {
+	s, _ := session(t, "job.yaml", complete)
+	out, err := s.show(t.Context(), catalogues()["en"], complete)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, mean, _ := strings.Cut(out.Form, `name="text/releases/1/params/column"`)
+	mean, _, _ = strings.Cut(mean, "</select>")
+	if !strings.Contains(mean, `"cost"`) || strings.Contains(mean, `"region"`) || strings.Contains(mean, `"day"`) {
+		t.Errorf("a mean is offered of %s", mean)
+	}
+	_, add, _ := strings.Cut(out.Form, `id="add"`)
+	add, _, _ = strings.Cut(add, "</select>")
+	counts, sums := strings.Index(add, `label="Counts"`), strings.Index(add, `label="Totals, means and shares"`)
+	for name := range described() {
+		if strings.Count(add, `value="`+name+`"`) != 1 {
+			t.Errorf("%s is offered %d times", name, strings.Count(add, `value="`+name+`"`))
+		}
+	}
+	if strings.Count(add, "<optgroup") != len(families) || counts < 0 || sums < counts {
+		t.Errorf("the statistics are %s", add)
+	}
+}
+
+// The labels of large totals do not touch one another.
+func TestLabelsOfLargeTotals(t *testing.T) {
+	p := &invented{words: catalogues()["en"], Tables: []inventedTable{{Name: "t", Cells: []inventedCell{{Label: "all", Value: 123_456_789_012_345, Low: 99e12, High: 150e12}}}}}
+	end := -1.0
+	labels := regexp.MustCompile(`<text x="([0-9.]+)" y="[0-9.]+" class="small middle">([0-9]+)</text>`).FindAllStringSubmatch(string(p.Figure(0)), -1)
+	for _, m := range labels {
+		x, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		half := figure.TextWidth(m[2]) / 2
+		if x-half < end+4 {
+			t.Errorf("the label %s begins at %v, the one before it ends at %v", m[2], x-half, end)
+		}
+		end = x + half
+	}
+	if len(labels) < 2 {
+		t.Errorf("there are no labels: %s", p.Figure(0))
 	}
 }

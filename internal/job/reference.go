@@ -152,3 +152,17 @@ func InsertReference(document string) (string, error) {
 	}
 	return before + referenceBegin + "\n" + Reference() + "\n" + referenceEnd + after, nil
 }
+
+// Choices returns the words that a key may hold, by the path to it in the declared language, such as dataset, source, encoding.
+func Choices(path ...string) []string {
+	d := language()
+	for _, name := range path {
+		i := slices.IndexFunc(d.nested, func(d decl) bool { return d.name == name })
+		if i < 0 {
+			return nil
+		}
+		d.nested, d.schema = d.nested[i].nested, d.nested[i].schema
+	}
+	words, _ := d.schema["enum"].([]string)
+	return words
+}
