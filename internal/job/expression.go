@@ -1,6 +1,8 @@
 package job
 
 import (
+	"math/big"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
@@ -76,9 +78,9 @@ func (k *checker) expression(path string, e *Expression, columns []formula.Colum
 	}
 }
 
-// Doubts are expressions that are probably not what was meant, though nothing is wrong with them.
+// Doubts are expressions and limits that are probably not what was meant, though nothing is wrong with them.
 func (j *Job) Doubts() Problems {
-	var out Problems
+	out := j.doubtedLimits()
 	add := func(path string, e Expression) {
 		if e.Formula != nil && e.Formula.Doubt != "" {
 			out = append(out, Problem{Pos: e.at, Step: lang.StepCheck, Path: path, Message: e.Formula.Doubt, Hint: "a run would release noise and nothing else"})
@@ -103,6 +105,25 @@ func (j *Job) Doubts() Problems {
 	for i, r := range j.Releases {
 		add(lang.Key(lang.Item("releases", i), "where"), r.Where)
 		add(lang.Key(lang.Item("releases", i), "having"), r.Having)
+	}
+	return out
+}
+
+// doubtedLimits names the amounts of the limit under which an account promises next to nothing.
+func (j *Job) doubtedLimits() (out Problems) {
+	for _, l := range []struct {
+		key     string
+		amount  *big.Rat
+		most    *big.Rat
+		message string
+	}{
+		{"epsilon", j.Budget.Limit.Epsilon, big.NewRat(9, 2), "protects hardly anybody: whoever is right one time in two before the releases may be right 99 times in 100 after them"},
+		{"delta", j.Budget.Limit.Delta, big.NewRat(1, 1000), "lets all about a unit be published with this chance (choose it far below 1 divided by the number of units)"},
+		{"rho", j.Budget.Limit.Rho, big.NewRat(4, 1), "protects hardly anybody: it stands for an ε above 10"},
+	} {
+		if path := "budget.limit." + l.key; l.amount != nil && l.amount.Cmp(l.most) > 0 {
+			out = append(out, Problem{Pos: j.Pos(path), Step: lang.StepCheck, Path: path, Message: l.message})
+		}
 	}
 	return out
 }

@@ -24,7 +24,7 @@ var shownDelta = big.NewRat(1, 1_000_000)
 func guarantee() kind[Guarantee] {
 	epsilon := func(opts ...option) field[Guarantee] {
 		return key("epsilon", amount(span{lo: "0", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Epsilon },
-			"ε", append(opts, example(`"0.5"`))...)
+			"ε, an exact decimal number", append(opts, example(`"0.5"`))...)
 	}
 	rho := func(opts ...option) field[Guarantee] {
 		return key("rho", amount(span{lo: "0", hi: "1000000", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Rho },

@@ -275,3 +275,32 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 		t.Error("docs/what-goes-together.md is old: go generate ./internal/job")
 	}
 }
+
+// A limit under which an account promises next to nothing is doubted, and one that offices take is not.
+func TestDoubtedLimits(t *testing.T) {
+	for limit, want := range map[string]string{
+		`{epsilon: "3", delta: "1e-6"}`: "", `{rho: "0.5"}`: "", `{epsilon: "1000"}`: "budget.limit.epsilon: protects hardly anybody",
+		`{epsilon: "1", delta: "0.5"}`: "budget.limit.delta: lets all about a unit be published", `{rho: "9"}`: "budget.limit.rho: protects hardly anybody",
+	} {
+		text := strings.Replace(oneTable, `{epsilon: "3", delta: "1e-6"}`, limit, 1)
+		j, err := job.Parse("job.yaml", []byte(text), job.Options{Mechanisms: builtins})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		got := ""
+		for _, d := range j.Doubts() {
+			got += d.Error()
+		}
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q", limit, got)
+		}
+	}
+}
+
+// Days are no bounds, and the message says what to do with them.
+func TestDaysAreNoBounds(t *testing.T) {
+	_, err := job.Parse("job.yaml", []byte(strings.Replace(oneTable, "lower: 0", "lower: 2026-01-31", 1)), job.Options{Mechanisms: builtins})
+	if err == nil || !strings.Contains(err.Error(), "say type: date for a column of days, and cut it with bins") {
+		t.Error(err)
+	}
+}

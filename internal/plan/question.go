@@ -61,7 +61,7 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 	}
 	if out.cap = j.Dataset.CapOf(r); out.cap != nil {
 		if !about.Capped {
-			return out, fmt.Errorf("%s does not support units with several rows, so dataset.cap does not protect them: use dataset.fold", r.Mechanism)
+			return out, fmt.Errorf("%s does not support units with several rows, so dataset.cap does not protect them: use dataset.fold, or a mechanism that does, such as quantiles for a median", r.Mechanism)
 		}
 		out.Public.Cap = &sdk.Cap{Groups: out.cap.Groups, Rows: out.cap.Rows, Times: out.cap.Times()}
 		// The number of rows is private, also where that of units is public.

@@ -284,6 +284,8 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 			why = "column " + name + " cannot be used: " + t.Columns()[i].Reason
 		} else if near := lang.NearestWord(name, usable); !t.FirstRowNames() && near != "" {
 			why += " (one of its columns has a similar name)" // P33: where a table has no headings, its first row stands there
+		} else {
+			why += " (check --data lists its columns)"
 		}
 		wrong = append(wrong, why)
 		if place == "" {
