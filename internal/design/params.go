@@ -13,44 +13,34 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 )
 
-// families are the groups of statistics, in the order in which offices ask for them.
-var families = []struct {
-	name  string
-	names []string
-}{
-	{"counts", []string{"count", "distinct", "histogram", "marginals"}},
-	{"totals", []string{"sum", "mean", "proportion", "ratio"}},
-	{"spread", []string{"median", "quantiles", "sd", "variance"}},
-	{"models", []string{"regression", "sgd"}},
-	{"limits", []string{"unit_rows", "bounds", "randomized-response"}},
-}
+// families are the groups of statistics, in the order in which offices ask for them. The texts say who is in each.
+var families = []string{"counts", "totals", "spread", "models", "limits"}
 
 // statistics are the built-in mechanisms by family.
 func (m *maker) statistics() (out []choice) {
 	all := command.BuiltinNames()
-	for _, f := range families {
-		for _, name := range f.names {
+	for _, family := range families {
+		for _, name := range strings.Fields(m.T("family." + family + ".of")) {
 			if slices.Contains(all, name) {
 				d := described()[name]
 				label := m.or("mechanism."+name, "")
-				out = append(out, choice{Value: name, Label: cmp.Or(label, name), Help: d.Summary, Group: m.T("family." + f.name), Foreign: !d.Grouped || label == ""})
+				out = append(out, choice{Value: name, Label: cmp.Or(label, name), Help: d.Summary, Group: m.T("family." + family), Foreign: !d.Grouped || label == ""})
 			}
 		}
 	}
 	return out
 }
 
-// fitting returns the columns that a parameter of a mechanism can name: those that the job uses as numbers, or as
-// categories, where the mechanism wants these.
-func (m *maker) fitting(mechanism string) (out []string) {
-	words := slices.Contains([]string{"randomized-response", "marginals"}, mechanism)
-	either := slices.Contains([]string{"proportion", "sgd"}, mechanism) // sgd: a target of two values
+// fitting returns the columns that a parameter can name: those that the job uses as numbers or as categories, as the
+// mechanism describes its parameter.
+func (m *maker) fitting(description string) (out []string) {
+	numbers, categories := strings.Contains(description, "num"), strings.Contains(description, "categor")
 	for _, section := range []string{"columns", "derive"} {
 		for _, name := range keys(find(m.root, "dataset", section)) {
 			n := find(m.root, "dataset", section, name)
 			category := find(n, "domain") != nil || find(n, "bins") != nil
 			number := find(n, "lower") != nil || find(n, "bounds") != nil
-			if words && category || !words && number || either && (category || number) {
+			if category && (categories || !numbers) || number && (numbers || !categories) {
 				out = append(out, name)
 			}
 		}
@@ -107,7 +97,7 @@ func (m *maker) params(t *tableForm, mechanism, i string) {
 			c.Kind = "choice"
 		case p.Type == "string" && needed:
 			var options []choice
-			fits := m.fitting(mechanism)
+			fits := m.fitting(p.Description)
 			for _, v := range fits {
 				options = append(options, choice{Value: v, Label: v})
 			}
