@@ -113,7 +113,7 @@ func (r *PlannedRelease) Request() sdk.ReleaseRequest {
 // mechanism is run on each group by itself (P11).
 func (r *PlannedRelease) Event() privacy.Event {
 	if r.Series != nil {
-		return r.Series.event(r.Series.Most())
+		return r.Series.Prices.Event(r.Series.Most)
 	}
 	if !r.Apart {
 		return r.Plan.Event

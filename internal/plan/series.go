@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,44 +23,18 @@ import (
 // # Contract
 //
 // Run t releases Σ C_ts·x_s and fresh noise, x_s the vectors of the mechanism for slice s. The noise is discrete
-// Gaussian, and prices are in ρ; or it is discrete Laplace noise, and prices are in ε. One and Life price a unit that is
-// in one given period, and in all; Most what the job promises. Each is computed from the whole numbers of the matrix
-// and from the parameters of the noise that is drawn. Proof: series.proof.md. // P31
+// Gaussian, and prices are in ρ; or it is discrete Laplace noise, and prices are in ε. The prices are those at which the
+// ledger debits the series: each is computed from the whole numbers of the matrix and from the parameters of the noise that is
+// drawn. Proof: series.proof.md. // P31
 type PlannedSeries struct {
+	*periods.Prices
 	Spec     *job.Series
 	Start    SeriesStart
 	Matrix   series.Matrix
 	Calls    []privacy.Event // what a run draws
 	question series.Question
 	periods  []string
-	capped   bool     // no unit counts in more periods than Most prices
-	unit     *big.Rat // the sum of the unit prices of the calls
-}
-
-// times prices a charge of the matrix.
-func (s *PlannedSeries) times(charge int64) *big.Rat {
-	return new(big.Rat).Mul(s.unit, new(big.Rat).SetInt64(charge))
-}
-
-// One prices a unit that is in one period alone.
-func (s *PlannedSeries) One(period int) *big.Rat {
-	if s.question.Pure {
-		return s.times(s.Matrix.PureColumn(period))
-	}
-	return s.times(s.Matrix.Column(period))
-}
-
-// Most prices a unit that is in as many periods as the job says.
-func (s *PlannedSeries) Most() *big.Rat { return s.times(s.question.Charge(s.Matrix)) }
-
-// Life prices a unit that is in all periods, whether or not it counts in all.
-func (s *PlannedSeries) Life() *big.Rat {
-	if s.capped {
-		return s.Most()
-	}
-	always := s.question
-	always.Units.AtMost, always.Units.Apart = s.Matrix.Periods(), 1
-	return s.times(always.Charge(s.Matrix))
+	capped   bool // no unit counts in more periods than the job says
 }
 
 // Bill writes the release down as the ledger prices it.
@@ -72,15 +45,6 @@ func (s *PlannedSeries) Bill() periods.Series {
 		out.Matrix = append(out.Matrix, s.Matrix.Run(t))
 	}
 	return out
-}
-
-// event returns the event of a price. What a loss distribution would say of it holds for one period and unchanged
-// slices alone, so it is an amount.
-func (s *PlannedSeries) event(price *big.Rat) privacy.Event {
-	if s.question.Pure {
-		return privacy.Pure{Eps: rational.Up(price)}
-	}
-	return privacy.ZCDP{Rho: rational.Up(price)}
 }
 
 // unitsOf are the units that the guarantee of a series covers.
@@ -135,14 +99,13 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", q.Job.Mechanism, err)
 		}
-		unit := 0.0
-		for _, c := range calls {
-			one, _ := cmp.Or(unitPrice(c, j.Dataset.Relation), new(big.Rat)).Float64()
-			unit += one
+		alone, err := periods.Price([]periods.Series{{Matrix: [][]int64{{1}}, Calls: calls, AtMost: 1, Apart: 1}}, j.Dataset.Relation)
+		if err != nil {
+			return nil, err
 		}
 		// The noise of a run is that of the plan, times what the guarantee needs for the whole matrix.
 		as := q.inSeries(spec)
-		times := unit * float64(as.Charge(found.Matrix)) / rational.Down(q.amount())
+		times := rational.Up(alone.Life) * float64(as.Charge(found.Matrix)) / rational.Down(q.amount())
 		if !pure {
 			times = math.Sqrt(times)
 		}
@@ -217,7 +180,7 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	if err != nil {
 		return nil, err
 	}
-	s := &PlannedSeries{Spec: spec, Start: start, Matrix: m, question: r.inSeries(spec), periods: spec.Periods.All(), capped: j.CapsPeriods(), unit: new(big.Rat)}
+	s := &PlannedSeries{Spec: spec, Start: start, Matrix: m, question: r.inSeries(spec), periods: spec.Periods.All(), capped: j.CapsPeriods()}
 	calls, err := callsOf(r.Plan.Event, s.question.Pure)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Job.Mechanism, err)
@@ -226,16 +189,13 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 		return nil, fmt.Errorf("the series had other periods or other noise when it began")
 	}
 	for i, c := range calls {
-		c = sized(c, start.Sizes[i])
-		one := unitPrice(c, j.Dataset.Relation)
-		if one == nil {
-			return nil, fmt.Errorf("the noise of the series has no finite size")
-		}
-		s.unit.Add(s.unit, one)
-		s.Calls = append(s.Calls, c)
+		s.Calls = append(s.Calls, sized(c, start.Sizes[i]))
 	}
-	if s.Most().Cmp(r.amount()) > 0 {
-		return nil, fmt.Errorf("the series costs %s %s, more than the release asks for", s.symbol(), ledger.Up(s.Most()))
+	if s.Prices, err = periods.Price([]periods.Series{s.Bill()}, j.Dataset.Relation); err != nil {
+		return nil, err
+	}
+	if s.Most.Cmp(r.amount()) > 0 {
+		return nil, fmt.Errorf("the series costs %s %s, more than the release asks for", s.symbol(), ledger.Up(s.Most))
 	}
 	for _, name := range []string{"estimate", "noise_sd"} {
 		if !slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name && f.Type == sdk.Float64 }) {

@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"math"
-	"math/big"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -69,27 +68,6 @@ func sized(call privacy.Event, size float64) privacy.Event {
 		return e
 	}
 	return call
-}
-
-// unitPrice prices a noise call for a unit in one period whose only factor is 1: Δ²/2σ² in ρ, or Δ/b in ε; nil where it
-// has no finite size.
-func unitPrice(call privacy.Event, relation privacy.Relation) *big.Rat {
-	var norm privacy.Sensitivity
-	switch e := call.(type) {
-	case privacy.DiscreteGaussian:
-		norm = e.Sensitivity
-	case privacy.DiscreteLaplace:
-		norm = e.Sensitivity
-	}
-	size, delta := new(big.Rat).SetFloat64(sizeOf(call)), new(big.Rat).SetFloat64(norm.Under(relation))
-	if size == nil || size.Sign() <= 0 || delta == nil {
-		return nil
-	}
-	one := delta.Quo(delta, size)
-	if _, pure := call.(privacy.DiscreteLaplace); pure {
-		return one
-	}
-	return one.Mul(one, one).Mul(one, big.NewRat(1, 2))
 }
 
 // DeviationOf returns the standard deviation of the noise of a call.

@@ -44,7 +44,7 @@ func (s *SeriesStep) sum(of func(*PlannedSeries) *big.Rat) *big.Rat {
 func (s *SeriesStep) Largest() *big.Rat {
 	most := new(big.Rat)
 	for p := range s.Periods {
-		if x := s.sum(func(r *PlannedSeries) *big.Rat { return r.One(p) }); x.Cmp(most) > 0 {
+		if x := s.sum(func(r *PlannedSeries) *big.Rat { return r.Slices[p] }); x.Cmp(most) > 0 {
 			most = x
 		}
 	}
@@ -52,13 +52,13 @@ func (s *SeriesStep) Largest() *big.Rat {
 }
 
 // Most prices what the job promises.
-func (s *SeriesStep) Most() *big.Rat { return s.sum((*PlannedSeries).Most) }
+func (s *SeriesStep) Most() *big.Rat { return s.sum(func(r *PlannedSeries) *big.Rat { return r.Most }) }
 
 // Life prices a unit that is in all periods.
-func (s *SeriesStep) Life() *big.Rat { return s.sum((*PlannedSeries).Life) }
+func (s *SeriesStep) Life() *big.Rat { return s.sum(func(r *PlannedSeries) *big.Rat { return r.Life }) }
 
 // Pure reports whether prices are in ε; else they are in ρ.
-func (s *SeriesStep) Pure() bool { return s.plan.Releases()[0].Series.question.Pure }
+func (s *SeriesStep) Pure() bool { return s.plan.Releases()[0].Series.Pure }
 
 // AtMost returns in how many periods a unit may be for the guarantee to hold.
 func (s *SeriesStep) AtMost() int { return unitsOf(&s.plan.Job.Series[0]).AtMost }

@@ -29,8 +29,8 @@ func (y *yearly) noUnitBeatsTheCap(of [2]int) {
 	for _, l := range lives() {
 		with := y.steps(append(slices.Clone(others), l), nil)
 		for _, rel := range y.plan.Releases() {
-			got, most := y.apart(rel, base, with), float(rel.Series.Most())
-			if got > most*slack || rel.Series.Life().Cmp(rel.Series.Most()) != 0 {
+			got, most := y.apart(rel, base, with), float(rel.Series.Most)
+			if got > most*slack || rel.Series.Life.Cmp(rel.Series.Most) != 0 {
 				y.t.Errorf("%v, %s: %v costs ρ %g and was charged %g", of, rel.Job.Name, l, got, most)
 			}
 			if in := l.within(); len(in) > of[0] || len(in) > 1 && in[1]-in[0] < of[1] {
@@ -76,7 +76,7 @@ func TestBrokenCapsOnPeriodsAreCaught(t *testing.T) {
 	}
 	honest := y.steps(append(slices.Clone(others), l), nil)
 	for _, rel := range y.plan.Releases() {
-		most := float(rel.Series.Most())
+		most := float(rel.Series.Most)
 		if got := y.apart(rel, base, honest); got > most*slack {
 			t.Errorf("%s: the first period costs %g of %g", rel.Job.Name, got, most)
 		}
@@ -130,9 +130,10 @@ func TestPluginsInSeriesMayChangeTheirSums(t *testing.T) {
 		from plan.Mechanisms
 		want int64
 	}{"built in": {builtins(builtin.Mechanisms()), 20}, "plugin": {strangers{builtin.Mechanisms()}, 36}} {
-		for _, rel := range planSeries(t, "periods_of_unit: {at_most: 2}", "rho", c.from).plan.Releases() {
-			rel.Series.Matrix = signs
-			if got, want := float(rel.Series.Most()), float(rel.Series.One(2))*float64(c.want); math.Abs(got-want) > 1e-9*want {
+		y := planSeries(t, "periods_of_unit: {at_most: 2}", "rho", c.from)
+		for _, rel := range y.plan.Releases() {
+			y.reprice(rel, signs)
+			if got, want := float(rel.Series.Most), float(rel.Series.Slices[2])*float64(c.want); math.Abs(got-want) > 1e-9*want {
 				t.Errorf("%s, %s: charged %g, want %g", name, rel.Job.Name, got, want)
 			}
 		}
@@ -146,7 +147,7 @@ func TestTheCapHoldsForAllSeriesOfAJob(t *testing.T) {
 	two := []row{{2, 0}}
 	base, with := y.steps(others, nil), y.steps(append(slices.Clone(others), life{two, two, two}), nil)
 	for _, rel := range y.plan.Releases() {
-		if got, most := y.apart(rel, base, with), float(rel.Series.Most()); got > most*slack || rel.Series.Life().Cmp(rel.Series.Most()) != 0 {
+		if got, most := y.apart(rel, base, with), float(rel.Series.Most); got > most*slack || rel.Series.Life.Cmp(rel.Series.Most) != 0 {
 			t.Errorf("%s: a unit in all periods costs ρ %g and was charged %g", rel.Job.Name, got, most)
 		}
 	}

@@ -189,11 +189,11 @@ func float(r *big.Rat) float64 { f, _ := r.Float64(); return f }
 func price(s *plan.PlannedSeries, in []int, atMost int) float64 {
 	switch {
 	case len(in) == 1:
-		return float(s.One(in[0]))
+		return float(s.Slices[in[0]])
 	case len(in) <= atMost:
-		return float(s.Most())
+		return float(s.Most)
 	}
-	return float(s.Life())
+	return float(s.Life)
 }
 
 const slack = 1 + 1e-9
@@ -243,7 +243,7 @@ func TestBrokenSeriesAreCaught(t *testing.T) {
 			if c.atMost == 1 && c.unit == "rho" {
 				found = rel.Series.Matrix
 			}
-			rel.Series.Matrix = found // elsewhere the plan takes independent noise, which forgives much
+			y.reprice(rel, found) // elsewhere the plan takes independent noise, which forgives much
 			t.Run(fmt.Sprint(rel.Job.Name, " ", c.atMost, " ", c.unit), func(t *testing.T) { broken(t, y, rel) })
 		}
 	}
@@ -270,8 +270,8 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 	// Each slice is charged the mean of the columns.
 	mean, whole, least := 0.0, 0.0, 0
 	for p := range threePeriods {
-		whole += float(s.One(p))
-		if s.One(p).Cmp(s.One(least)) < 0 {
+		whole += float(s.Slices[p])
+		if s.Slices[p].Cmp(s.Slices[least]) < 0 {
 			least = p
 		}
 	}
@@ -282,12 +282,12 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 		l[p] = two
 		dear = math.Max(dear, y.apart(rel, base, run(l, nil)))
 	}
-	caught("the mean of the columns", dear, mean, float(s.Most()))
+	caught("the mean of the columns", dear, mean, float(s.Most))
 
 	// A life is charged the sum of its slices.
 	lived := run(always, nil)
 	if _, laplace := s.Calls[0].(privacy.DiscreteLaplace); !laplace { // in ε the slices add up
-		caught("the sum of the slices for a life", y.apart(rel, base, lived), whole, float(s.Life()))
+		caught("the sum of the slices for a life", y.apart(rel, base, lived), whole, float(s.Life))
 	}
 
 	// The first step is drawn twice, and the redraw is not debited.
@@ -298,8 +298,8 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 	}
 	one, all := again.Slices, again.Life
 	alone := run(first, nil)
-	caught("a step that is drawn twice", y.apart(rel, twice(base), twice(alone)), float(s.One(0)), float(new(big.Rat).Add(s.One(0), one[0])))
-	caught("a step that is drawn twice, for a life", y.apart(rel, twice(base), twice(lived)), float(s.Life()), float(new(big.Rat).Add(s.Life(), all)))
+	caught("a step that is drawn twice", y.apart(rel, twice(base), twice(alone)), float(s.Slices[0]), float(new(big.Rat).Add(s.Slices[0], one[0])))
+	caught("a step that is drawn twice, for a life", y.apart(rel, twice(base), twice(lived)), float(s.Life), float(new(big.Rat).Add(s.Life, all)))
 
 	// A unit is counted in a period that it is not in: each slice also holds the rows of another one.
 	var wrong life
@@ -309,13 +309,13 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 			of.views[p] = of.views[least]
 		}
 	}
-	caught("a slice that leaks into the others", y.apart(rel, y.steps(others, leak), run(wrong, leak)), float(s.One(least)), float(s.Life()))
+	caught("a slice that leaks into the others", y.apart(rel, y.steps(others, leak), run(wrong, leak)), float(s.Slices[least]), float(s.Life))
 
 	// A row moves from a slice to another between two runs, in every way, and the unit is charged as if all stood still in
 	// one period.
 	still := 0.0
 	for p := range threePeriods {
-		still = math.Max(still, float(s.One(p)))
+		still = math.Max(still, float(s.Slices[p]))
 	}
 	moved := 0.0
 	for states := range 27 {
@@ -327,7 +327,7 @@ func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
 		}
 		moved = math.Max(moved, y.apart(rel, base, mixed))
 	}
-	caught("a revised slice", moved, still, float(s.Life()))
+	caught("a revised slice", moved, still, float(s.Life))
 }
 
 // Where rows change between runs, products of the matrix must not cancel one another. Its entries have both signs here,
@@ -343,7 +343,7 @@ func TestRevisedRowsMeetBothSigns(t *testing.T) {
 	units.Revised = true
 	revised := float64(signs.Charge(units))
 	for _, rel := range y.plan.Releases() {
-		rel.Series.Matrix = signs
+		y.reprice(rel, signs)
 	}
 	base := y.steps(others, nil)
 	// What one run sees of a unit in its first two periods: nothing, one value or another, in each.
@@ -363,9 +363,19 @@ func TestRevisedRowsMeetBothSigns(t *testing.T) {
 			}
 			worst += most
 		}
-		unit := float(rel.Series.One(2)) // the last column is 1
+		unit := float(rel.Series.Slices[2]) // the last column is 1
 		if worst <= unit*frozen*slack || worst > unit*revised*slack {
 			t.Errorf("%s: %g, charged %g for rows that stay and %g for rows that change", rel.Job.Name, worst, unit*frozen, unit*revised)
 		}
+	}
+}
+
+// reprice gives a release another matrix, at the price of that.
+func (y *yearly) reprice(rel *plan.PlannedRelease, m series.Matrix) {
+	y.t.Helper()
+	rel.Series.Matrix = m
+	var err error
+	if rel.Series.Prices, err = periods.Price([]periods.Series{rel.Series.Bill()}, y.plan.Job.Dataset.Relation); err != nil {
+		y.t.Fatal(err)
 	}
 }

@@ -23,7 +23,8 @@ type Series struct {
 // Prices hold the costs of all releases of a series together, in ε where Pure, else in ρ.
 type Prices struct {
 	Slices []*big.Rat // a unit in one period alone, by period
-	Life   *big.Rat   // a unit in all periods
+	Most   *big.Rat   // a unit in as many periods as each release says: what a job promises
+	Life   *big.Rat   // a unit in all periods, of which only those count that a cap leaves
 	Pure   bool
 }
 
@@ -34,21 +35,19 @@ type Prices struct {
 // All releases have the same periods. Each price is computed from the whole numbers of the matrices and the parameters
 // of the noise. Proof: periods.proof.md. // P31
 func Price(all []Series, rel privacy.Relation) (*Prices, error) {
-	return price(all, rel, func(s *terms) ([]int64, int64) {
-		one := make([]int64, s.matrix.Periods())
-		for p := range one {
-			if one[p] = s.matrix.Column(p); s.pure {
-				one[p] = s.matrix.PureColumn(p)
-			}
-		}
-		units := series.Units{AtMost: s.AtMost, Apart: s.Apart, Revised: s.Revised}
-		if !s.Capped {
-			units.AtMost, units.Apart = s.matrix.Periods(), 1
-		}
+	return price(all, rel, func(s *terms) (one []int64, most, life int64) {
+		charge, column := s.matrix.Charge, s.matrix.Column
 		if s.pure {
-			return one, s.matrix.Pure(units)
+			charge, column = s.matrix.Pure, s.matrix.PureColumn
 		}
-		return one, s.matrix.Charge(units)
+		for p := range s.matrix.Periods() {
+			one = append(one, column(p))
+		}
+		most = charge(series.Units{AtMost: s.AtMost, Apart: s.Apart, Revised: s.Revised})
+		if s.Capped {
+			return one, most, most
+		}
+		return one, most, charge(series.Units{AtMost: s.matrix.Periods(), Apart: 1, Revised: s.Revised})
 	})
 }
 
@@ -58,7 +57,7 @@ func Price(all []Series, rel privacy.Relation) (*Prices, error) {
 //
 // As for [Price]. Proof: periods.proof.md. // P31
 func PriceRun(all []Series, rel privacy.Relation, run int) (*Prices, error) {
-	return price(all, rel, func(s *terms) (one []int64, life int64) {
+	return price(all, rel, func(s *terms) (one []int64, most, life int64) {
 		for _, c := range s.matrix.Run(run) {
 			c = max(c, -c)
 			if life += c; !s.pure {
@@ -69,7 +68,7 @@ func PriceRun(all []Series, rel privacy.Relation, run int) (*Prices, error) {
 		if !s.pure {
 			life *= life
 		}
-		return one, life
+		return one, life, life
 	})
 }
 
@@ -91,8 +90,8 @@ type terms struct {
 }
 
 // price adds up what charges says of each release, times the price of its noise.
-func price(all []Series, rel privacy.Relation, charges func(*terms) (one []int64, life int64)) (*Prices, error) {
-	out := &Prices{Life: new(big.Rat)}
+func price(all []Series, rel privacy.Relation, charges func(*terms) (one []int64, most, life int64)) (*Prices, error) {
+	out := &Prices{Most: new(big.Rat), Life: new(big.Rat)}
 	for i, s := range all {
 		t, err := s.read(rel)
 		if err != nil {
@@ -101,7 +100,7 @@ func price(all []Series, rel privacy.Relation, charges func(*terms) (one []int64
 		if i == 0 {
 			out.Pure = t.pure
 		}
-		one, life := charges(t)
+		one, most, life := charges(t)
 		for len(out.Slices) < len(one) && i == 0 {
 			out.Slices = append(out.Slices, new(big.Rat))
 		}
@@ -111,6 +110,7 @@ func price(all []Series, rel privacy.Relation, charges func(*terms) (one []int64
 		for p, c := range one {
 			out.Slices[p].Add(out.Slices[p], new(big.Rat).Mul(t.unit, new(big.Rat).SetInt64(c)))
 		}
+		out.Most.Add(out.Most, new(big.Rat).Mul(t.unit, new(big.Rat).SetInt64(most)))
 		out.Life.Add(out.Life, new(big.Rat).Mul(t.unit, new(big.Rat).SetInt64(life)))
 	}
 	if len(all) == 0 {

@@ -51,6 +51,32 @@ func TestSeriesPrices(t *testing.T) {
 	}
 }
 
+// What a job promises lies between one period and a life, and is a life where a cap holds units to it.
+func TestMost(t *testing.T) {
+	noise := privacy.DiscreteGaussian{Sigma: 2, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 1}}
+	s := Series{Matrix: [][]int64{{1}, {1, 1}, {1, 1, 1}}, Calls: []privacy.Event{noise}, AtMost: 2, Apart: 1}
+	for _, capped := range []bool{false, true} {
+		s.Capped = capped
+		p, err := Price([]Series{s, s}, privacy.AddRemove)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Two releases at 1/8 each: one period costs 3, two neighbouring ones 1 + 4 + 4, all three 1 + 4 + 9.
+		life := int64(14)
+		if capped {
+			life = 9
+		}
+		for what, c := range map[string]struct {
+			got  *big.Rat
+			want int64
+		}{"a slice": {p.Slices[0], 3}, "most": {p.Most, 9}, "life": {p.Life, life}} {
+			if c.got.Cmp(big.NewRat(2*c.want, 8)) != 0 {
+				t.Errorf("%s, capped %v: %v, want %d/4", what, capped, c.got, c.want)
+			}
+		}
+	}
+}
+
 // What is read is what was written; a run is its rows and its noise.
 func TestText(t *testing.T) {
 	noise := privacy.DiscreteGaussian{Sigma: 2.1, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}, Coordinates: 3}
