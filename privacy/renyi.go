@@ -250,9 +250,13 @@ func renyiPoisson(s Poisson, rel Relation, here string) (renyiBound, *Unsupporte
 	if rel == AddRemove {
 		return renyiBound{curve: rdp.Poisson(s.Rate, b.curve, b.mirror)}, nil
 	}
-	// No amplified curve is proven under replace-one. Publishing whether the
+	// Of any noise but Gaussian no amplified curve is proven under replace-one. Publishing whether the
 	// changed record is in the sample is: something happens with probability Rate.
-	return renyiBound{curve: rdp.Mixture(s.Rate, b.curve)}, nil
+	c := rdp.Mixture(s.Rate, b.curve)
+	if near := renyiGaussian(e, s.Rate, b.curve, inner, AddRemove, ReplaceOne); near != nil {
+		c = least(c, near)
+	}
+	return renyiBound{curve: c}, nil
 }
 
 // renyiFixed is sampling at a fixed size: the inner event is under replace-one,
@@ -269,25 +273,33 @@ func renyiFixed(e Event, gamma float64, inner string) (rdp.Curve, *Unsupported) 
 		return nil, u
 	}
 	c := rdp.WithoutReplacement(gamma, b.curve)
-	if near := renyiLattice(e, gamma, b.curve, inner); near != nil {
+	if near := renyiGaussian(e, gamma, b.curve, inner, ReplaceOne); near != nil {
 		c = least(c, near)
 	}
 	return c, nil
 }
 
-// renyiLattice is the curve of discrete and continuous Gaussian noise on a sample of fixed size, through the continuous noise
-// that it is close to; base is its curve on the sample. It is nil where anything else was released, or noise of few steps.
+// renyiGaussian is the curve of discrete and continuous Gaussian noise on a sample of fixed size, or on a Poisson sample under
+// replace-one, of discrete noise through the continuous noise that it is close to; base is its curve on the sample. It is nil
+// where anything else was released, or noise of few steps.
 //
 // # Contract
 //
-// As for rdp.WithoutReplacementGaussian, for vectors too. Proof: discrete_gaussian.proof.md.
-func renyiLattice(e Event, gamma float64, base rdp.Curve, inner string) rdp.Curve {
-	s := &smoothed{ok: true}
-	mu := onlyGaussian(s.event(e, 1, 1), ReplaceOne, inner)
-	if !s.ok || mu == 0 {
-		return nil
+// As for rdp.WithoutReplacementGaussian, for vectors too, with the largest sensitivity of those under the relations of between:
+// what the changed record, its replacement and whatever else may take the place differ by. Proof: discrete_gaussian.proof.md.
+func renyiGaussian(e Event, gamma float64, base rdp.Curve, inner string, between ...Relation) rdp.Curve {
+	s, mu := &smoothed{ok: true}, 0.0
+	e = s.event(e, 1, 1)
+	for _, rel := range between {
+		one := onlyGaussian(e, rel, inner)
+		if mu = math.Max(mu, one); !s.ok || one == 0 {
+			return nil
+		}
 	}
 	c := rdp.WithoutReplacementGaussian(gamma, below(1/mu))
+	if len(s.runs) == 0 {
+		return c
+	}
 	return func(alpha float64) float64 {
 		// The far outputs are at most √T·e^far: T is made small enough, as far as a float64 holds it.
 		far := base(2*alpha) * (2*alpha - 1) / 2

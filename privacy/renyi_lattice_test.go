@@ -1,22 +1,25 @@
 package privacy
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/calculus/rdp"
 )
 
-// latticeDivergence is the exact Rényi divergence of a sum with discrete Gaussian noise on two of four records, drawn without
-// replacement, from the one where record 3 is replaced.
-func latticeDivergence(records [5]int, sigma, alpha float64) float64 {
+// latticeDivergence is the exact Rényi divergence of a sum with discrete Gaussian noise on a sample of four records from the one
+// where record 3 is replaced.
+func latticeDivergence(design []outcome, records [5]int, sigma, alpha float64) float64 {
 	law := func(last int) map[int]float64 {
 		out := map[int]float64{}
 		own := [4]int{records[0], records[1], records[2], records[last]}
-		for i := range own {
-			for j := range i {
-				out[own[i]+own[j]] += 1. / 6
+		for _, o := range design {
+			sum := 0
+			for _, m := range o.members {
+				sum += own[m]
 			}
+			out[sum] += o.p
 		}
 		return out
 	}
@@ -27,7 +30,7 @@ func latticeDivergence(records [5]int, sigma, alpha float64) float64 {
 		}
 		return m
 	}
-	reach := int(14*sigma + 4*alpha*float64(max(records[0], records[3], records[4], -records[0], -records[3], -records[4])))
+	reach := int(14*sigma + 4*alpha*float64(max(records[0], records[3], records[4], -records[0], -records[3], -records[4])) + 2*float64(max(records[0], records[1], records[2])))
 	total, sum := 0.0, 0.0
 	for y := -reach; y <= reach; y++ {
 		a, b := density(p, y), density(q, y)
@@ -39,41 +42,53 @@ func latticeDivergence(records [5]int, sigma, alpha float64) float64 {
 	return math.Log(sum/total) / (alpha - 1)
 }
 
-// Discrete Gaussian noise on a sample of fixed size: no two tiny populations are told apart better than the curve says, and it
-// is about half of the older bound where the noise spans many lattice steps. A twin whose noise is half as large is found out.
+// Discrete Gaussian noise on a sample of fixed size, and on a Poisson sample under replace-one: no two tiny populations are told
+// apart better than the curve says, and the curve is that of continuous noise where the noise spans many lattice steps. A twin
+// whose noise is half as large is found out, and so is one that forgets that a record may be left out of the sample.
 func TestRenyiLattice(t *testing.T) {
-	for _, c := range []struct {
-		sigma float64
-		step  int // a replacement moves the sum by at most 2·step
-	}{{3.5, 1}, {20, 5}, {300, 100}} {
-		s := Sensitivity{ReplaceOne: float64(2 * c.step)}
-		event := DiscreteGaussian{Sigma: c.sigma, Sensitivity: s}
-		curve, u := renyiFixed(event, 0.5, "")
-		twin, v := renyiFixed(DiscreteGaussian{Sigma: 2 * c.sigma, Sensitivity: s}, 0.5, "")
-		if u != nil || v != nil {
-			t.Fatal(u, v)
-		}
-		for _, alpha := range []float64{1.5, 2, 3, 4.5, 8} {
-			most := 0.0
-			for i := range 243 {
-				var records [5]int
-				for k, rest := 0, i; k < 5; k, rest = k+1, rest/3 {
-					records[k] = (rest%3 - 1) * c.step
+	for _, draw := range []struct {
+		Sampling
+		law []outcome
+	}{{WithoutReplacement{Take: 2, Of: 4}, fixedDesign(2, 4)}, {Poisson{Rate: 0.5}, poissonDesign(equalRates(4, 0.5)...)}} {
+		for _, c := range []struct {
+			sigma  float64
+			values [3]int
+		}{{3.5, [3]int{-1, 0, 1}}, {20, [3]int{-5, 0, 5}}, {90, [3]int{-30, 0, 30}}, {90, [3]int{45, 51, 60}}} {
+			s := Sensitivity{AddRemove: float64(max(-c.values[0], c.values[2])), ReplaceOne: float64(c.values[2] - c.values[0])}
+			curve := func(sigma float64, s Sensitivity) rdp.Curve {
+				b, u := renyi(draw.With(DiscreteGaussian{Sigma: sigma, Sensitivity: s}), ReplaceOne, "")
+				if u != nil {
+					t.Fatal(u)
 				}
-				if records[0] > records[1] || records[1] > records[2] || records[3] == records[4] {
-					continue
+				return b.curve
+			}
+			poisson, left := draw.Kind() == "poisson", Sensitivity{AddRemove: s.ReplaceOne, ReplaceOne: s.ReplaceOne}
+			got, twin, lean := curve(c.sigma, s), curve(2*c.sigma, s), curve(c.sigma, left)
+			for _, alpha := range []float64{1.5, 2, 3, 4.5, 8} {
+				most := 0.0
+				for i := range 243 {
+					var records [5]int
+					for k, rest := 0, i; k < 5; k, rest = k+1, rest/3 {
+						records[k] = c.values[rest%3]
+					}
+					if records[0] <= records[1] && records[1] <= records[2] && records[3] != records[4] {
+						most = math.Max(most, latticeDivergence(draw.law, records, c.sigma, alpha))
+					}
 				}
-				most = math.Max(most, latticeDivergence(records, c.sigma, alpha))
-			}
-			got := curve(alpha)
-			if got < most*(1-1e-9) {
-				t.Errorf("σ %g, order %g: %g, the worst pair has %g", c.sigma, alpha, got, most)
-			}
-			if twin(alpha) >= most {
-				t.Errorf("σ %g, order %g: the twin %g is not found out beside %g", c.sigma, alpha, twin(alpha), most)
-			}
-			if c.sigma > 100 && got > 1.001*rdp.WithoutReplacementGaussian(0.5, c.sigma/float64(2*c.step))(alpha) {
-				t.Errorf("σ %g, order %g: %g, and continuous noise has %g", c.sigma, alpha, got, rdp.WithoutReplacementGaussian(0.5, c.sigma/float64(2*c.step))(alpha))
+				what := fmt.Sprintf("%s, σ %g, order %g", draw.Kind(), c.sigma, alpha)
+				if got(alpha) < most*(1-1e-9) {
+					t.Errorf("%s: %g, the worst pair has %g", what, got(alpha), most)
+				}
+				if c.values[0] < 0 && twin(alpha) >= most {
+					t.Errorf("%s: the twin %g is not found out beside %g", what, twin(alpha), most)
+				}
+				if poisson && c.values[0] > 0 && lean(alpha) >= got(alpha) {
+					t.Errorf("%s: who is left out does not count: %g, %g", what, lean(alpha), got(alpha))
+				}
+				mu := math.Max(s.ReplaceOne, s.AddRemove*map[bool]float64{true: 1}[poisson]) / c.sigma
+				if c.sigma > 50 && got(alpha) > 1.005*rdp.WithoutReplacementGaussian(0.5, 1/mu)(alpha) {
+					t.Errorf("%s: %g, and continuous noise has %g", what, got(alpha), rdp.WithoutReplacementGaussian(0.5, 1/mu)(alpha))
+				}
 			}
 		}
 	}
@@ -83,13 +98,15 @@ func TestRenyiLattice(t *testing.T) {
 func TestRenyiLatticeAnchors(t *testing.T) {
 	for of, want := range map[int64]float64{100_000: 0.895, 10_000: 11.2} {
 		for _, coordinates := range []int64{1, 50} {
-			e := Repeat{1000, WithoutReplacement{1000, of, DiscreteGaussian{Sigma: 1 << 21, Sensitivity: Sensitivity{ReplaceOne: 1 << 20}, Coordinates: coordinates}}}
-			b, u := renyi(e, ReplaceOne, "")
-			if u != nil {
-				t.Fatal(u)
-			}
-			if got, _ := rdp.Epsilon(b.curve, 1e-6); math.Abs(got-want) > 0.005*want {
-				t.Errorf("1000 of %d, %d coordinates: %g, want %g", of, coordinates, got, want)
+			noise := DiscreteGaussian{Sigma: 1 << 21, Sensitivity: Sensitivity{1 << 19, 1 << 20}, Coordinates: coordinates}
+			for _, draw := range []Sampling{WithoutReplacement{1000, of, nil}, Poisson{1000 / float64(of), nil}} {
+				b, u := renyi(Repeat{1000, draw.With(noise)}, ReplaceOne, "")
+				if u != nil {
+					t.Fatal(u)
+				}
+				if got, _ := rdp.Epsilon(b.curve, 1e-6); math.Abs(got-want) > 0.005*want {
+					t.Errorf("%s, 1000 of %d, %d coordinates: %g, want %g", draw.Kind(), of, coordinates, got, want)
+				}
 			}
 		}
 	}

@@ -8,7 +8,8 @@ import "math"
 // # Contract
 //
 // Replace-one relation, noiseMultiplier the standard deviation divided by the replace-one L2 sensitivity of the query on the sample
-// (any record replaced by any other of the domain); gamma = n/N. The sample stays secret. Proof: worgaussian.proof.md.
+// (any record replaced by any other of the domain); gamma = n/N. The sample stays secret. Or a Poisson sample of that rate under
+// replace-one, and the larger of the sensitivities under both relations. Proof: worgaussian.proof.md.
 func WithoutReplacementGaussian(gamma, noiseMultiplier float64) Curve {
 	if !(gamma > 0 && gamma < 1) || !(noiseMultiplier > 0) || math.IsInf(noiseMultiplier, 1) {
 		return PoissonGaussian(gamma, noiseMultiplier) // nothing or everything is released, or there is no bound
