@@ -16,6 +16,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/whole"
 	"github.com/dprelease/dprelease/internal/run/output/stored"
 	"github.com/dprelease/dprelease/internal/say/prose"
+	"github.com/dprelease/dprelease/internal/say/publication"
 	"github.com/dprelease/dprelease/publish/compared"
 	"github.com/dprelease/dprelease/publish/disclose"
 )
@@ -94,7 +95,7 @@ func writeEntry(dir, words string) (answer, error) {
 		return answer{}, err
 	}
 	if words != "" {
-		if run.Report.Publication, err = readWords(words); err != nil {
+		if run.Report.Publication, err = publication.Read(words); err != nil {
 			return answer{}, err
 		}
 	}

@@ -11,12 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/run/output/stored"
+	"github.com/dprelease/dprelease/internal/say/publication"
 	"github.com/dprelease/dprelease/publish/tables"
 )
 
 // tablesOptions are the flags of publish itself.
 type tablesOptions struct {
 	output string
+	words  string // a file with the words of the publication, "" for those of the run
 	rules  tables.Rules
 }
 
@@ -25,6 +27,8 @@ func (o *tablesOptions) add(c *cobra.Command) {
 	f.StringVarP(&o.output, "output", "o", "", "the folder to write; without it the folder published of DIR")
 	f.Float64Var(&o.rules.Flag, "flag", 0.15, "mark values whose relative error is larger with U; 0 marks none")
 	f.Float64Var(&o.rules.Blank, "blank", 0, "leave values out whose relative error is larger; 0 leaves none out")
+	f.StringVar(&o.words, "words", "", "take the words of publication from this YAML file, such as the job, not from the run")
+	_ = c.MarkFlagFilename("words", "yaml", "yml")
 	_ = c.MarkFlagDirname("output")
 }
 
@@ -41,6 +45,11 @@ func publishTables(dir string, o tablesOptions) (answer, error) {
 	run, err := read(dir)
 	if err != nil {
 		return answer{}, err
+	}
+	if o.words != "" {
+		if run.Report.Publication, err = publication.Read(o.words); err != nil {
+			return answer{}, err
+		}
 	}
 	files, left, err := tables.Make(&run.Report, run.Values, o.rules)
 	if err != nil {

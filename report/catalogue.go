@@ -1,8 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"embed"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"gopkg.in/yaml.v3"
@@ -18,7 +22,62 @@ var textFiles embed.FS
 type words struct {
 	language string
 	texts    map[string]string
+	labels   *Publication // nil where the job has no words of its own
 }
+
+// Label returns the word of readers for a release, a column or a unit.
+func (p *Publication) Label(name string) string {
+	if p == nil {
+		return name
+	}
+	return cmp.Or(p.Labels[name], name)
+}
+
+// ValueLabel returns the word of readers for a value of a column.
+func (p *Publication) ValueLabel(column, value string) string {
+	if p == nil {
+		return value
+	}
+	return cmp.Or(p.Labels[column+" = "+value], p.Labels[value], value)
+}
+
+// columns names some columns in a row.
+func (w words) columns(names []string) string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = w.labels.Label(name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// labelled is a table with the words for its values. The column group holds those of the one column that a release is by.
+func (w words) labelled(e Release, t Table) Table {
+	if w.labels == nil || len(w.labels.Labels) == 0 {
+		return t
+	}
+	var params struct {
+		By any `json:"by"`
+	}
+	_ = json.Unmarshal(e.Params, &params) // else it is by nothing
+	out := Table{Columns: slices.Clone(t.Columns)}
+	for i, c := range out.Columns {
+		column := c.Name
+		if by, one := params.By.(string); one && column == "group" {
+			column = by
+		}
+		if c.Text == nil || slices.Contains(ownTexts, c.Name) {
+			continue
+		}
+		out.Columns[i].Text = make([]string, len(c.Text))
+		for k, text := range c.Text {
+			out.Columns[i].Text[k] = w.labels.ValueLabel(column, text)
+		}
+	}
+	return out
+}
+
+// ownTexts are the columns whose texts are words of the release itself.
+var ownTexts = []string{"flag", "status", "kind", "table", "period"}
 
 var catalogues = sync.OnceValue(func() map[string]words {
 	out := map[string]words{}

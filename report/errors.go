@@ -18,7 +18,7 @@ func numbers(w words, r *Report, columns bool) document.Section {
 	for _, e := range r.Releases[:min(len(r.Releases), maxReleases)] {
 		known, said := errorsOf(w, e)
 		for _, one := range known {
-			t.Rows = append(t.Rows, document.Row(e.Name+": "+strings.Join(one.of, ", ")))
+			t.Rows = append(t.Rows, document.Row(w.labels.Label(e.Name)+": "+strings.Join(one.of, ", ")))
 			t.Rows = append(t.Rows, one.rows...)
 		}
 		if e.Verdict != "" {
@@ -28,7 +28,7 @@ func numbers(w words, r *Report, columns bool) document.Section {
 			if about[text] == nil {
 				notes = append(notes, document.Part{Text: text, Foreign: true})
 			}
-			about[text] = append(about[text], e.Name)
+			about[text] = append(about[text], w.labels.Label(e.Name))
 		}
 	}
 	for i, n := range notes {

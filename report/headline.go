@@ -17,6 +17,7 @@ import (
 // fair or good.
 type verdictView struct {
 	Release, Grade, Label, Text string
+	Shown                       string // what readers call the release
 	Noise                       string // how large it is beside the value
 	Detail                      string // the verdict of report.json, in its own words
 	First                       []shownValue
@@ -40,7 +41,7 @@ func poorFirst(all []verdictView) []verdictView {
 
 // Name returns the name of the release, which may be broken after an underscore.
 func (v verdictView) Name() template.HTML {
-	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(v.Release), "_", "_<wbr>")) //nolint:gosec // escaped
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(v.Shown), "_", "_<wbr>")) //nolint:gosec // escaped
 }
 
 // firstScreen returns the releases that are poor, and then the others in the order of the job, with at most so many values in all,
@@ -92,7 +93,7 @@ func (v *view) headline(r *Report) {
 	v.Title = r.Job.Name
 	if pub := r.Publication; pub != nil {
 		v.Title = cmp.Or(pub.Title, v.Title)
-		v.Publisher, v.Period, v.Contact = pub.Publisher, pub.Period, pub.Contact
+		v.Publisher, v.Period, v.Contact, v.Notes, v.Anew = pub.Publisher, pub.Period, pub.Contact, pub.Notes, pub.Anew
 	}
 	v.Lede = lede(v.words, r)
 	v.Meter = meter(v.words, r.Guarantee.attacker().Guess)
@@ -131,14 +132,14 @@ func (w words) one(d Dataset) string {
 	if d.One() == "row" {
 		return w.t("unit.row")
 	}
-	return d.One()
+	return w.labels.Label(d.One())
 }
 
 func (w words) many(d Dataset) string {
 	if d.Many() == "rows" {
 		return w.t("unit.rows")
 	}
-	return d.Many()
+	return w.labels.Label(d.Many())
 }
 
 // meter draws the attacker's chance between guessing and certainty.
@@ -187,7 +188,7 @@ func gauge(a Amount) template.HTML {
 // did to it, and how large its noise is beside the released values.
 func (r *result) verdict(report *Report, id int) verdictView {
 	e, w := r.release, r.w
-	v := verdictView{Release: e.Name, ID: id}
+	v := verdictView{Release: e.Name, Shown: w.labels.Label(e.Name), ID: id}
 	drowned := false
 	if shares := r.shares; len(shares) > 0 {
 		if e.countsUnits() { // the rows in all: hardly any unit has very many, so other numbers are noise wherever they are small

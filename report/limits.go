@@ -190,9 +190,9 @@ func (l *Limits) leftOut(w words, drop, as string, rule func(ColumnLimit) string
 	for _, c := range l.Columns {
 		switch value, other := strings.CutPrefix(rule(c), As("")); {
 		case other:
-			out = append(out, w.t(as, c.Column, value))
+			out = append(out, w.t(as, w.labels.Label(c.Column), value))
 		case rule(c) == Drop:
-			dropped = append(dropped, c.Column)
+			dropped = append(dropped, w.labels.Label(c.Column))
 		}
 	}
 	if len(dropped) > 0 {
@@ -268,7 +268,7 @@ func (c ColumnLimit) bounds(w words) string {
 	if c.Found {
 		name = "limit.found"
 	}
-	return w.t(name, c.Column, thousands(plain(*c.Lower, 15)), thousands(plain(*c.Upper, 15))) + w.binds(c.Binds)
+	return w.t(name, w.labels.Label(c.Column), thousands(plain(*c.Lower, 15)), thousands(plain(*c.Upper, 15))) + w.binds(c.Binds)
 }
 
 // limited reports whether noise is not all that may be wrong with a value: rows or parts of
@@ -302,7 +302,7 @@ func (r *Report) allLimits(w words) []LimitOf {
 			if k < 0 {
 				k, out = len(out), append(out, LimitOf{Text: text})
 			}
-			out[k].Releases = append(out[k].Releases, e.Name)
+			out[k].Releases = append(out[k].Releases, w.labels.Label(e.Name))
 		}
 	}
 	for i := range out {

@@ -48,10 +48,7 @@ const (
 // NewPage draws the figures of a report, in the language that it asks for. It reads no
 // data, so a run does it before anything is spent.
 func NewPage(r *Report) (*Page, error) {
-	p := &Page{draws: map[string]figures{}, words: wordsIn("en")}
-	if r.Publication != nil {
-		p.words = wordsIn(r.Publication.Language)
-	}
+	p := &Page{draws: map[string]figures{}, words: r.words()}
 	w := p.words
 	var err error
 	var before float64

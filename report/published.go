@@ -139,5 +139,7 @@ func (r *Report) words() words {
 	if r.Publication == nil {
 		return wordsIn("en")
 	}
-	return wordsIn(r.Publication.Language)
+	w := wordsIn(r.Publication.Language)
+	w.labels = r.Publication
+	return w
 }

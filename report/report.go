@@ -464,6 +464,12 @@ type Publication struct {
 	Period    string `json:"period,omitempty"`   // what time the figures are about
 	Contact   string `json:"contact,omitempty"`  // whom to ask
 	Language  string `json:"language,omitempty"` // of the page, en where there is none
+	// Notes are sentences for readers. Labels are their words for releases, columns, units and values that have another name in the
+	// files; “COLUMN = VALUE” is a value of one column.
+	Notes  []string          `json:"notes,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// Anew says that these words are younger than the figures. It stands in no report.json.
+	Anew bool `json:"-"`
 	// What only a person knows of a publication, for the registry of deployments.
 	Published     string   `json:"published,omitempty"` // the day, as 2026-10-31
 	IntendedUse   string   `json:"intended_use,omitempty"`

@@ -7,7 +7,6 @@ import (
 	"math"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/dprelease/dprelease/internal/say/document"
 )
@@ -50,7 +49,7 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 		if one.over != nil {
 			view.Latest = one.recent()
 		}
-		view.Values = values[e.Name].grid(min(maxRows, rows, max(6, maxAllRows/len(r.Releases))))
+		view.Values = v.words.labelled(e, values[e.Name]).grid(v.words, min(maxRows, rows, max(6, maxAllRows/len(r.Releases))))
 		if view.Values != nil {
 			view.Values.More = v.moreRows(values[e.Name].rows() - len(view.Values.Rows))
 			rows -= len(view.Values.Rows)
@@ -83,14 +82,14 @@ func (v *view) moreRows(n int) string {
 func (r *result) view(report *Report, id int) resultView {
 	e, w := r.release, r.w
 	v := resultView{
-		ID: id, Name: e.Name, What: e.Mechanism.Name, Charged: Charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
+		ID: id, Name: w.labels.Label(e.Name), What: e.Mechanism.Name, Charged: Charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
 		Pictures: r.pictures, Under: r.under, Open: len(r.pictures) == 0, File: fileFor(e),
 	}
 	if p := ParamsText(e.Params); p != "" && !e.countsUnits() { // else nobody wrote them
 		v.What += " (" + p + ")"
 	}
 	if len(e.By) > 0 {
-		v.What += " " + w.t("result.by", strings.Join(e.By, ", "))
+		v.What += " " + w.t("result.by", w.columns(e.By))
 	}
 	if e.From == "table" {
 		v.What += ", " + w.t("result.from_table")
@@ -147,7 +146,7 @@ func (r *result) draw(id string) {
 		return
 	}
 	groups := r.groups()
-	title := r.w.t("result.title", r.release.Name)
+	title := r.w.t("result.title", r.w.labels.Label(r.release.Name))
 	edges := r.edges()
 	switch {
 	case len(edges) > 1 && len(groups) == 0:

@@ -58,9 +58,9 @@ func charges(w words, r *Report) document.Section {
 		t.Rows = append(t.Rows, []document.Cell{{Text: name}, {Text: Charge(g), Whole: true}, {Text: text}})
 	}
 	for i, e := range r.Releases[:min(len(r.Releases), maxReleases)] {
-		row(e.Name, e.Guarantee, r.seenFrom(e.From), i)
+		row(w.labels.Label(e.Name), e.Guarantee, r.seenFrom(e.From), i)
 		if e.Keys != nil && e.Keys.Guarantee != nil {
-			row(w.t("charge.keys", e.Name), *e.Keys.Guarantee, r.seenFrom(e.From), i)
+			row(w.t("charge.keys", w.labels.Label(e.Name)), *e.Keys.Guarantee, r.seenFrom(e.From), i)
 		}
 	}
 	s := document.Section{ID: "guarantee", Title: w.t("charge.heading"), Parts: []document.Part{{Table: t}, note(w.t("charge.compose"))}}
@@ -170,7 +170,7 @@ func bounds(w words, r *Report) document.Section {
 	}
 	wide := len(all)
 	for _, e := range r.Releases[:min(len(r.Releases), maxWords)] {
-		all = append(all, bounded{w.t("bounds.release", e.Name), e.Guarantee})
+		all = append(all, bounded{w.t("bounds.release", w.labels.Label(e.Name)), e.Guarantee})
 	}
 	used := map[string]bool{}
 	for _, b := range all {

@@ -44,7 +44,8 @@ func (t Table) isSeries() bool {
 // newResult returns a release whose pictures can be made. A release over time is judged by
 // the figures of its latest period, as if they were all of it.
 func newResult(w words, e Release, t Table) result {
-	r := result{w: w, release: e, table: t}
+	r := result{w: w, release: e, table: w.labelled(e, t)}
+	t = r.table
 	r.index()
 	if t.isSeries() {
 		r.over = r.readSeries()

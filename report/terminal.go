@@ -90,7 +90,7 @@ func (t *Told) WriteText(out io.Writer, detail bool) error {
 	sections := []document.Section{s}
 	for _, e := range r.Releases {
 		one := document.Section{Title: w.t("terminal.release", e.Name, e.Mechanism.Name, e.From)}
-		if v := t.Values[e.Name].grid(shownRows); v != nil {
+		if v := t.Values[e.Name].grid(w, shownRows); v != nil {
 			if n := t.Values[e.Name].rows() - len(v.Rows); n > 0 {
 				v.More = w.t("terminal.rows", n)
 			}

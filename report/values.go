@@ -174,13 +174,13 @@ func (t Table) noise() (with []string, noise []float64) {
 
 // grid shows at most so many rows, rounded to what the noise leaves meaningful: the first
 // ones, or of a release over time the last ones.
-func (t Table) grid(limit int) *document.Table {
+func (t Table) grid(w words, limit int) *document.Table {
 	if len(t.Columns) == 0 {
 		return nil
 	}
 	var g document.Table
 	for _, c := range t.Columns {
-		g.Head = append(g.Head, document.Head{Name: c.Name, Number: c.numeric()})
+		g.Head = append(g.Head, document.Head{Name: w.labels.Label(c.Name), Number: c.numeric()})
 	}
 	n, from := t.rows(), 0
 	with, noise := t.noise()

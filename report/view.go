@@ -21,6 +21,8 @@ type view struct {
 	Public bool
 
 	Title, Publisher, Period, Contact, Lede string
+	Notes                                   []string
+	Anew                                    bool // the words are younger than the figures
 	Meter                                   template.HTML
 	Chance                                  string
 	Promise                                 []document.Part

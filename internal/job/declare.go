@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"sync"
@@ -167,28 +168,40 @@ func output() kind[Output] {
 func publication() kind[Publication] {
 	return object(
 		key("title", headline(), func(p *Publication) *string { return &p.Title },
-			"The title of the report, else the name of the job", example("School performance in California")),
+			"Its title, else the name of the job"),
 		key("publisher", headline(), func(p *Publication) *string { return &p.Publisher },
-			"Who publishes it", example("Department of Education")),
+			"Who publishes it"),
 		key("period", headline(), func(p *Publication) *string { return &p.Period },
-			"The time that the figures are about", example("School year 1999/2000")),
+			"The time that they are about"),
 		key("contact", headline(), func(p *Publication) *string { return &p.Contact },
-			"Whom readers may ask", example("statistics@example.org")),
+			"Whom to ask", example("statistics@example.org")),
 		key("language", choice("en", "de"), func(p *Publication) *string { return &p.Language },
-			"The language of the report’s page", otherwise("en")),
+			"The language of the page", otherwise("en")),
+		key("notes", list(headline(), 1), func(p *Publication) *[]string { return &p.Notes },
+			"Sentences below the figures"),
+		key("labels", byName(headline(), "NAME", shown), func(p *Publication) *[]Named[string] { return &p.Labels },
+			"Words for releases, columns, units and values; “ward = 1” is one of a column", example("{W001: Surgery}")),
 		key("published", pattern("day such as 2026-10-31", `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`), func(p *Publication) *string { return &p.Published },
-			"The day of the first publication, for the registry of deployments", example(`"2026-10-31"`)),
+			"The first day, for the registry of deployments", example(`"2026-10-31"`)),
 		key("intended_use", prose(), func(p *Publication) *string { return &p.IntendedUse },
-			"What the figures are for; the registry demands it", example("Compare schools by size and type")),
+			"What they are for; the registry demands it"),
 		key("region", headline(), func(p *Publication) *string { return &p.Region },
-			"The region that the figures describe, or whose laws apply; for the registry", example("California, USA")),
+			"Their region, or that whose laws apply; for the registry"),
 		key("sector", choice("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"), func(p *Publication) *string { return &p.Sector },
-			"The domain that the figures describe, for the registry"),
+			"Their domain, for the registry"),
 		key("sources", list(headline(), 1), func(p *Publication) *[]string { return &p.Sources },
-			"Addresses or titles of texts about the publication, for the registry", example("[https://example.org/method]")),
+			"Addresses or titles of texts about it, for the registry"),
 		key("justification", prose(), func(p *Publication) *string { return &p.Justification },
-			"Why budget, unit and design are what they are, for the registry", example("The board chose the budget on 3 May 2026")),
+			"Why budget, unit and design are so, for the registry"),
 	)
+}
+
+// shown checks a name that stands in a release.
+func shown(text string) (string, error) {
+	if text == "" || len(text) > 200 {
+		return "", errors.New("must have 1 to 200 characters")
+	}
+	return text, nil
 }
 
 // prose is a text of several lines.

@@ -290,6 +290,8 @@ type Approval struct {
 // Publication holds the words of a report.
 type Publication struct {
 	Title, Publisher, Period, Contact, Language string
+	Notes                                       []string
+	Labels                                      []Named[string] // what readers call what has another name in the files
 	// The rest is for the registry of deployments: what only a person knows.
 	Published, IntendedUse, Region, Sector string
 	Sources                                []string

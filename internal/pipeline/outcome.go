@@ -22,8 +22,10 @@ type Outcome struct {
 	// those that could be read back.
 	Results map[string]sdk.Result
 	asked   []string // where Already, the formats of the job
-	late    string   // says that the run missed its hour, "" where it did not
-	made    string   // says that the ledger is new, "" where it is not
+	// reworded says, where Already, that the job has other words about its publication than the report.
+	reworded bool
+	late     string // says that the run missed its hour, "" where it did not
+	made     string // says that the ledger is new, "" where it is not
 }
 
 // MarshalJSON is the outcome for programs.
@@ -63,8 +65,11 @@ func (o *Outcome) unmade() string {
 			}
 		}
 	}
-	if len(missing) == 0 {
+	if len(missing) == 0 && !o.reworded {
 		return ""
+	}
+	if len(missing) == 0 {
+		return "the pages have the words of the first run: dprelease report DIR --words JOB writes them anew, with the same figures\n"
 	}
 	return "the files are those of the first run: output.formats now asks for " + strings.Join(missing, " and ") + ", which was not made\n"
 }

@@ -287,7 +287,8 @@ func again(j *Job, e *budget.Earlier) *Outcome {
 	if e == nil {
 		return nil
 	}
-	return &Outcome{Already: true, Dir: e.Dir, Report: e.Report, Results: e.Results, asked: j.Output.Formats}
+	return &Outcome{Already: true, Dir: e.Dir, Report: e.Report, Results: e.Results, asked: j.Output.Formats,
+		reworded: !output.SameWords(j, &e.Report)}
 }
 
 // deliver makes all files of all releases, has them stored, and puts the folder

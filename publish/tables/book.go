@@ -2,6 +2,7 @@ package tables
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ type book struct {
 	report   *report.Report
 	rules    Rules
 	language string
+	words    *report.Publication // not nil
 	tables   []table
 }
 
@@ -31,7 +33,7 @@ const (
 
 // Make returns the files of a publication. Left are the releases whose values the caller does not have.
 func Make(r *report.Report, values map[string]report.Table, rules Rules) (files []File, left []string, err error) {
-	b := &book{report: r, rules: rules, language: "en"}
+	b := &book{report: r, rules: rules, language: "en", words: cmp.Or(r.Publication, &report.Publication{})}
 	if r.Publication != nil && texts[r.Publication.Language] != nil {
 		b.language = r.Publication.Language
 	}
@@ -69,7 +71,7 @@ func (b *book) list() table {
 	t := table{name: listName, sheet: b.t("tables"), title: b.title()}
 	for _, c := range []struct{ name, kind string }{{"table", "string"}, {"file", "string"}, {"title", "string"}, {"mechanism", "string"}, {"from", "string"}, {"filter", "string"},
 		{"epsilon", "float64"}, {"delta", "float64"}, {"unit", "string"}, {"rows", "int64"}, {"limits", "string"}} {
-		t.columns = append(t.columns, column{c.name, b.t(c.name), c.kind})
+		t.columns = append(t.columns, column{name: c.name, doc: b.t(c.name), kind: c.kind})
 	}
 	for _, e := range b.report.Releases {
 		rows := ""
@@ -109,7 +111,7 @@ func (b *book) dictionary() table {
 	t := table{name: dictionaryName, sheet: b.t("dictionary"), title: b.title()}
 	for _, c := range []struct{ name, kind string }{{"table", "string"}, {"column", "string"}, {"role", "string"}, {"type", "string"}, {"meaning", "string"},
 		{"lower", "float64"}, {"upper", "float64"}, {"clipping", "string"}, {"missing", "string"}, {"outside", "string"}} {
-		t.columns = append(t.columns, column{c.name, b.t(c.name), c.kind})
+		t.columns = append(t.columns, column{name: c.name, doc: b.t(c.name), kind: c.kind})
 	}
 	for _, of := range b.tables {
 		for _, c := range of.columns {

@@ -20,7 +20,9 @@ type table struct {
 // column is one column of a table.
 type column struct {
 	name, doc string
-	kind      string // string, int64 or float64
+	kind      string              // string, int64 or float64
+	label     string              // what readers call it, "" for its name
+	words     *report.Publication // has what readers call its values
 }
 
 // number reports whether a column holds numbers.
@@ -30,7 +32,7 @@ func (c column) number() bool { return c.kind != "string" }
 func (b *book) release(e report.Release, values report.Table) table {
 	t := table{name: e.Name, title: b.about(e)}
 	for _, f := range e.Fields {
-		t.columns = append(t.columns, column{f.Name, f.Doc, f.Type})
+		t.columns = append(t.columns, column{name: f.Name, label: b.words.Label(f.Name), doc: f.Doc, kind: f.Type, words: b.words})
 	}
 	rows, alone := e.Rows(values)
 	judged := slices.ContainsFunc(values.Columns, func(c report.Column) bool { return c.Name == "estimate" })
@@ -38,7 +40,7 @@ func (b *book) release(e report.Release, values report.Table) table {
 	if judged && marked >= 0 {
 		t.columns[marked].doc = b.t("status") + ". " + t.columns[marked].doc
 	} else if judged {
-		t.columns = append(t.columns, column{t.free("status"), b.t("status"), "string"})
+		t.columns = append(t.columns, column{name: t.free("status"), doc: b.t("status"), kind: "string"})
 	}
 	for _, row := range rows {
 		mark := b.rules.mark(row)
@@ -63,7 +65,7 @@ func (b *book) release(e report.Release, values report.Table) table {
 	for _, text := range b.report.LimitNotes(e) {
 		t.notes = append(t.notes, text+".")
 	}
-	t.notes = append(t.notes, b.t("rounded"), b.report.Promise())
+	t.notes = append(append(t.notes, b.words.Notes...), b.t("rounded"), b.report.Promise())
 	t.notes = append(t.notes, b.source()...)
 	return t
 }
@@ -78,9 +80,13 @@ func (t table) free(name string) string {
 
 // about returns the title of a release.
 func (b *book) about(e report.Release) string {
-	text := e.Name
+	text := b.words.Label(e.Name)
 	if len(e.By) > 0 {
-		text += " " + b.t("by", strings.Join(e.By, ", "))
+		var by []string
+		for _, name := range e.By {
+			by = append(by, b.words.Label(name))
+		}
+		text += " " + b.t("by", strings.Join(by, ", "))
 	}
 	if p := b.report.Publication; p != nil && p.Period != "" {
 		text += ", " + p.Period

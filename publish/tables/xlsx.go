@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -87,7 +88,7 @@ func (t table) sheetXML() string {
 	row(func() {})
 	row(func() {
 		for k, c := range t.columns {
-			text(k, headStyle, c.name)
+			text(k, headStyle, cmp.Or(c.label, c.name))
 		}
 	})
 	for _, cells := range t.rows {
@@ -98,7 +99,7 @@ func (t table) sheetXML() string {
 				case t.columns[k].number():
 					fmt.Fprintf(&out, `<c r="%s%d" s="%d"><v>%s</v></c>`, letters(k), line, numberStyle+decimals(cell), cell)
 				default:
-					text(k, plainStyle, cell)
+					text(k, plainStyle, t.columns[k].words.ValueLabel(t.columns[k].name, cell))
 				}
 			}
 		})

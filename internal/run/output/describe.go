@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 		Dataset:   datasetReport(j),
 		Guarantee: g,
 	}
-	r.Publication = (*report.Publication)(j.Publication)
+	r.Publication = publication(j.Publication)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if step := p.Step(); step != nil {
 		r.Dataset.Periods = &report.Periods{
@@ -91,6 +92,27 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 		r.Collection.ID = p.Table.Kept.ID
 	}
 	return r, nil
+}
+
+// SameWords reports whether a report has the words of a job about its publication.
+func SameWords(j *job.Job, r *report.Report) bool {
+	a, err := json.Marshal(publication(j.Publication))
+	b, again := json.Marshal(r.Publication)
+	return err == nil && again == nil && bytes.Equal(a, b)
+}
+
+// publication returns the words of a job about its publication, nil for none.
+func publication(p *job.Publication) *report.Publication {
+	if p == nil {
+		return nil
+	}
+	out := &report.Publication{Title: p.Title, Publisher: p.Publisher, Period: p.Period, Contact: p.Contact, Language: p.Language,
+		Notes: p.Notes, Labels: map[string]string{}, Published: p.Published, IntendedUse: p.IntendedUse, Region: p.Region, Sector: p.Sector,
+		Sources: p.Sources, Justification: p.Justification}
+	for _, n := range p.Labels {
+		out.Labels[n.Name] = n.Value
+	}
+	return out
 }
 
 // believed lists what the guarantee of a plan rests on, and nothing can check. // P36, P38

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/data/whole"
@@ -16,31 +17,40 @@ import (
 // WritePages writes report.html and report-public.html again, from the report and
 // the releases in an output folder. Neither the private table nor the ledger is
 // touched, and nothing is spent. A release that is not the one that was reported
-// is refused.
-func WritePages(ctx context.Context, dir string) error {
+// is refused. Words, where given, take the place of those of the run; the pages then have names of their own, since the ledger
+// knows the others. It returns the addresses of both pages.
+func WritePages(ctx context.Context, dir string, words *report.Publication) (pages []string, err error) {
 	run, err := stored.Read(dir, func(path string, fields []report.Field) (report.Table, error) { return readBinary(ctx, path, fields) })
 	var wrong *stored.Error
 	if errors.As(err, &wrong) {
-		return failure.New(failure.ExitUsage, wrong.Code, "%s", wrong.Message)
+		return nil, failure.New(failure.ExitUsage, wrong.Code, "%s", wrong.Message)
 	}
 	if err != nil {
-		return failure.New(failure.ExitBug, "REPORT", "%v", err)
+		return nil, failure.New(failure.ExitBug, "REPORT", "%v", err)
 	}
 	r, values := run.Report, run.Values
+	if words != nil {
+		r.Publication = words
+	}
 	page, err := report.NewPage(&r)
 	if err != nil {
-		return failure.New(failure.ExitUsage, "REPORT_UNREADABLE", "%s: %v", filepath.Join(dir, reportFile), err)
+		return nil, failure.New(failure.ExitUsage, "REPORT_UNREADABLE", "%s: %v", filepath.Join(dir, reportFile), err)
 	}
 	for _, name := range []string{PageFile, publicFile} {
+		path := filepath.Join(dir, name)
+		if words != nil {
+			path = strings.TrimSuffix(path, ".html") + "-anew.html"
+		}
 		var b bytes.Buffer
 		if err := page.WriteHTML(&b, &r, values, name == publicFile); err != nil {
-			return failure.New(failure.ExitBug, "REPORT", "%v", err)
+			return nil, failure.New(failure.ExitBug, "REPORT", "%v", err)
 		}
-		if err := whole.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
-			return failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "%s cannot be written", filepath.Join(dir, name))
+		if err := whole.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "%s cannot be written", path)
 		}
+		pages = append(pages, path)
 	}
-	return nil
+	return pages, nil
 }
 
 var errType = errors.New("a column of another type than the report says")

@@ -1,4 +1,4 @@
-package main
+package publication
 
 import (
 	"encoding/json"
@@ -67,8 +67,9 @@ func written(schema any) any {
 	return out
 }
 
-// readWords reads the words of a publication from the key publication of a YAML file. What else the file says is not looked at.
-func readWords(path string) (*report.Publication, error) {
+// Read reads the words of a publication from the key publication of a YAML file. What else the file says is not looked at. An error
+// is a stored.Error.
+func Read(path string) (*report.Publication, error) {
 	l, err := jobLanguage()
 	if err != nil {
 		return nil, &stored.Error{Code: "REPORT", Message: err.Error()}
@@ -88,7 +89,7 @@ func readWords(path string) (*report.Publication, error) {
 		return nil, &stored.Error{Code: "INVALID_JOB", Message: r.Problems.Sort().Error()}
 	}
 	b, err := json.Marshal(words)
-	p := &report.Publication{}
+	p := &report.Publication{Anew: true}
 	if err := errors.Join(err, json.Unmarshal(b, p)); err != nil {
 		return nil, &stored.Error{Code: "REPORT", Message: "the words cannot be taken"}
 	}
@@ -120,10 +121,18 @@ func take(r *lang.Reader, root *yaml.Node) map[string]any {
 	return words
 }
 
-// value returns a text, a list of texts, or what else stands at a place, for the schema to refuse.
+// value returns a text, texts by their names, a list of texts, or what else stands at a place, for the schema to refuse.
 func value(r *lang.Reader, p lang.Place) any {
 	if !r.Open(&p) {
 		return nil
+	}
+	if p.Node.Kind == yaml.MappingNode {
+		all := map[string]any{}
+		pairs, _ := r.Pairs(p)
+		for _, one := range pairs {
+			all[one.At.Value] = value(r, one)
+		}
+		return all
 	}
 	if p.Node.Kind == yaml.SequenceNode {
 		all := []any{}
