@@ -129,7 +129,7 @@ func TestAcceptClockAndLeases(t *testing.T) {
 		is("alive", true)
 		is("dead", false)
 		if _, err := other.Debit(background, request("dead", 0.125)); codeOf(err) != CodeUnfinished {
-			t.Fatalf("without --again: %v", err)
+			t.Fatalf("without --spend-again: %v", err)
 		}
 		q := request("dead", 0.125)
 		q.Again = true

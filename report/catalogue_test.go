@@ -134,7 +134,7 @@ func TestSuppressed(t *testing.T) {
 		{Name: "estimate", Float64: []float64{120, 7777}, Blank: []bool{false, true}},
 		{Name: "noise_sd", Float64: []float64{3, 3}},
 	}}
-	one := newResult(wordsIn("en"), Release{Name: "n", From: "table"}, table)
+	one := newResult(wordsIn("en"), Release{Name: "n", From: "all"}, table)
 	one.draw("p")
 	if len(one.pictures) != 1 {
 		t.Fatalf("%d pictures", len(one.pictures))

@@ -32,7 +32,7 @@ func ExampleReport() {
 	}
 	// Output:
 	// schools-2000: row, replace-one, ε 1.90, δ 0
-	// api_mean: mean from table
+	// api_mean: mean from all
 	// api_sampled: mean from srs
 	// enrolment_by_type: mean from srs
 	// api_multistage: mean from geo

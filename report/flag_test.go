@@ -21,7 +21,7 @@ func TestFlags(t *testing.T) {
 		{[]float64{100, none}, []float64{90, none}, []float64{110, none}, []string{"", "too few values"}, "fair", "1 of 2 blank", "a 100 ± 10, b too few values"},
 		{[]float64{100, 50}, []float64{90, 0}, []float64{110, 4000}, []string{"", ""}, "poor", "mostly noise", "a 100 ± 10, b 100 (0–4000)"},
 	} {
-		r := &report.Report{Releases: []report.Release{{Name: "m", From: "table", Interval: "95", Mechanism: report.Mechanism{Name: "mean"}}}}
+		r := &report.Report{Releases: []report.Release{{Name: "m", From: "all", Interval: "95", Mechanism: report.Mechanism{Name: "mean"}}}}
 		table := report.Table{Columns: []report.Column{{Name: "town", Text: []string{"a", "b"}}, {Name: "estimate", Float64: c.estimate},
 			{Name: "interval_low", Float64: c.low}, {Name: "interval_high", Float64: c.high}, {Name: "flag", Text: c.flags}}}
 		b := report.Briefs(r, map[string]report.Table{"m": table})[0]
@@ -48,7 +48,7 @@ func TestUnitsByTheirRows(t *testing.T) {
 		label  string
 		first  string
 	}{{&report.Limits{UnitRows: 4}, "whole table", "with 2 rows"}, {nil, "mostly noise", "with 3 rows"}} {
-		r := &report.Report{Releases: []report.Release{{Name: "m", From: "table", Interval: "95", Mechanism: report.Mechanism{Name: "unit_rows"}, Params: []byte(`{"keep": [2]}`), Limits: c.limits}}}
+		r := &report.Report{Releases: []report.Release{{Name: "m", From: "all", Interval: "95", Mechanism: report.Mechanism{Name: "unit_rows"}, Params: []byte(`{"keep": [2]}`), Limits: c.limits}}}
 		tables := map[string]report.Table{"m": table}
 		if b := report.Briefs(r, tables)[0]; b.Label != c.label || strings.HasPrefix(b.Values, "rows in the table 1") != (c.limits != nil) {
 			t.Errorf("the verdict is %q and not %q, of %s", b.Label, c.label, b.Values)

@@ -238,9 +238,9 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		}
 		v.Grade, v.Label = "fair", w.t("verdict.worse_label", times)
 		v.Text = w.t("verdict.worse", times, rate)
-	case e.From != "table" && e.NoiseRatio > 0:
+	case e.From != All && e.NoiseRatio > 0:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.better_label"), w.t("verdict.better", rate)
-	case e.From != "table":
+	case e.From != All:
 		v.Grade, v.Label, v.Text = "fair", w.t("verdict.sampled_label"), w.t("verdict.sampled", rate)
 	case report.Dataset.Collected != nil || e.Weights != nil:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.survey_label"), w.t("verdict.survey")
@@ -259,7 +259,7 @@ func (r *result) verdict(report *Report, id int) verdictView {
 	}
 	if e.Verdict != "" {
 		v.Detail = Sentence(e.Verdict)
-		if e.From == "table" { // what the release says of itself
+		if e.From == All { // what the release says of itself
 			v.Grade, v.Label = "fair", w.t("verdict.note_label")
 			v.Text = w.t("verdict.note")
 		}

@@ -129,7 +129,7 @@ func TestPageSaysEverything(t *testing.T) {
 	r, values = load(t, "onepass")
 	inOrder(t, html(t, pageOf(t, "onepass", r), r, values, false), `id="positions"`, "<svg", "1\u202f000")
 	r, values = load(t, "descent")
-	inOrder(t, html(t, pageOf(t, "descent", r), r, values, false), "batches that a mechanism draws from table (rate 10 %)", "before amplification")
+	inOrder(t, html(t, pageOf(t, "descent", r), r, values, false), "batches that a mechanism draws from the whole table (rate 10 %)", "before amplification")
 }
 
 func inOrder(t *testing.T, page string, parts ...string) {

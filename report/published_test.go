@@ -8,7 +8,7 @@ import (
 
 // Counts have no digits behind the point however small their noise, and nothing is rounded to a negative zero.
 func TestRowsOfCounts(t *testing.T) {
-	e := Release{Name: "n", From: "table"}
+	e := Release{Name: "n", From: "all"}
 	rows, alone := e.Rows(Table{Columns: []Column{
 		{Name: "estimate", Float64: []float64{547, -3, 20012}},
 		{Name: "noise_sd", Float64: []float64{2.8, 2.8, 170}},

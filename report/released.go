@@ -31,7 +31,7 @@ func (r *Report) JobFacts() []Fact {
 		if d.Amplification != nil {
 			text += " of " + percent(d.Amplification.Rate)
 		}
-		if d.Name != "table" {
+		if d.Name != All {
 			out.add("sample "+d.Name, text)
 		}
 	}

@@ -266,6 +266,9 @@ type Kept struct {
 	Charged privacy.Point `json:"charged"` // the difference
 }
 
+// All stands for the whole table where a sample has a name: as the name of a draw, and in From.
+const All = "all"
+
 // Release is one release.
 type Release struct {
 	Name      string          `json:"name"`

@@ -91,7 +91,7 @@ func (r *result) view(report *Report, id int) resultView {
 	if len(e.By) > 0 {
 		v.What += " " + w.t("result.by", w.columns(e.By))
 	}
-	if e.From == "table" {
+	if e.From == All {
 		v.What += ", " + w.t("result.from_table")
 	} else {
 		v.What += ", " + w.t("result.from_sample", e.From)
@@ -369,7 +369,7 @@ func (e Release) sampled() bool {
 			return true
 		}
 	}
-	return e.From != "table"
+	return e.From != All
 }
 
 // half is half of the interval that holds an error in 95 of 100 cases.

@@ -94,13 +94,21 @@ func rules(w words, d Draw, event privacy.Event) (out []document.Part) {
 			}
 			outer = false
 			if a := NewAmplification(e, d.Guarantee.Relation, d.Target); a != nil {
-				add(w.t(title, d.Name, percent(a.Rate)), a.Rule, a.Source)
+				add(w.t(title, w.source(d.Name), percent(a.Rate)), a.Rule, a.Source)
 			}
 		case privacy.Shuffled:
 			add(w.t("rule.shuffle", grouped(e.N)), shuffleRule, shuffleSource)
 		}
 	})
 	return out
+}
+
+// source returns the words for what a release is from.
+func (w words) source(name string) string {
+	if name == All {
+		return w.t("whole.table")
+	}
+	return name
 }
 
 const (

@@ -75,7 +75,7 @@ func TestExpectedErrorInWords(t *testing.T) {
 	} {
 		e.Sampling = c.s
 		var out bytes.Buffer
-		r := report.Report{Releases: []report.Release{{Name: "r", From: "table", Expected: []report.ExpectedError{e}}}}
+		r := report.Report{Releases: []report.Release{{Name: "r", From: "all", Expected: []report.ExpectedError{e}}}}
 		if err := report.WritePlan(&out, &r, "", true); err != nil {
 			t.Fatal(err)
 		}

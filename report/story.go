@@ -32,7 +32,7 @@ func story(w words, r *Report) []storyView {
 			break
 		}
 		collected := r.Dataset.Collected != nil
-		rate, sampled := 1.0, d.sampled() && !(collected && d.Name == "table")
+		rate, sampled := 1.0, d.sampled() && !(collected && d.Name == All)
 		if a := d.Amplification; sampled && a != nil {
 			rate = a.Rate
 		}
@@ -41,7 +41,7 @@ func story(w words, r *Report) []storyView {
 			size = grouped(n) + " " + w.many(r.Dataset) + "."
 		}
 		one := storyView{Draw: d.Name}
-		if d.Name == "table" {
+		if d.Name == All {
 			one.Draw = w.t("story.whole")
 		}
 		if collected {

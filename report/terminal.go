@@ -89,7 +89,7 @@ func (t *Told) WriteText(out io.Writer, detail bool) error {
 	add("terminal.report", t.Page+" "+w.t("terminal.programs"))
 	sections := []document.Section{s}
 	for _, e := range r.Releases {
-		one := document.Section{Title: w.t("terminal.release", e.Name, e.Mechanism.Name, e.From)}
+		one := document.Section{Title: w.t("terminal.release", e.Name, e.Mechanism.Name, w.source(e.From))}
 		if v := t.Values[e.Name].grid(w, shownRows); v != nil {
 			if n := t.Values[e.Name].rows() - len(v.Rows); n > 0 {
 				v.More = w.t("terminal.rows", n)
@@ -256,7 +256,7 @@ func said(w words, r *Report, e Release) (out []document.Part) {
 	}
 	add("charge.charged", Charge(e.Guarantee)+" ("+e.Guarantee.Method+")")
 	add("draws.target", point(e.Target.Epsilon, e.Target.Delta, Allowed))
-	if e.From != "table" {
+	if e.From != All {
 		add("draws.sample", point(e.Sample.Epsilon, e.Sample.Delta, Allowed))
 	}
 	add("spend.asked", e.asked(w))

@@ -53,7 +53,7 @@ func TestKillWholeRuns(t *testing.T) {
 			}
 			flags := []string{"--wait", "5m"}
 			if r.IntN(2) == 0 {
-				flags = append(flags, "--again")
+				flags = append(flags, "--spend-again")
 			}
 			victim := w.run(t, name, out, append(flags, "--json")...)
 			spare := w.kill(victim, out, whenever(r), took)

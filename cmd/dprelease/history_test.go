@@ -77,7 +77,7 @@ func (w *world) act(t *testing.T, r *rand.Rand, out string, whole time.Duration)
 	}
 	flags := []string{"--wait", "60s"}
 	if r.IntN(2) == 0 {
-		flags = append(flags, "--again")
+		flags = append(flags, "--spend-again")
 	}
 	name := fmt.Sprint("p", r.IntN(6))
 	if r.IntN(3) == 0 {

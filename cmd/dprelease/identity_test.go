@@ -39,7 +39,7 @@ func TestIdentityOnBothDatabases(t *testing.T) {
 
 		outside := write("outside", "domain: [a, b]", "domain: [a, c]", "job: one", "job: outside")
 		w.must(t, 6, "dataset.columns.g: holds a value outside", "run", outside)
-		w.must(t, 6, "trying again cannot help", "run", "--again", outside)
+		w.must(t, 6, "trying again cannot help", "run", "--spend-again", outside)
 		w.must(t, 0, "agree", "ledger", "verify", immutable, "--releases", ".")
 	})
 }

@@ -127,7 +127,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	}
 	e.OutputFlags(c, "print JSON")
 	e.VerboseFlag(c)
-	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
+	c.Flags().BoolVar(&again, "spend-again", false, "spend again after a run that was cut off between its debit and its releases")
 	c.Flags().BoolVar(&revise, "revise", false, "publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
 	c.Flags().BoolVar(&catchUp, "catch-up", false, "make the earlier steps of a series that are missing, in their order")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")

@@ -301,7 +301,7 @@ func TestPostgresStopsInMidRun(t *testing.T) {
 		before, _ = w.check(t, before)
 		how := w.run(t, name, name).end(t)
 		if how == "RUN_UNFINISHED" {
-			how = w.run(t, name, name, "--again").end(t)
+			how = w.run(t, name, name, "--spend-again").end(t)
 		}
 		if how != "done" {
 			t.Fatalf("commit %d: then %s", n, how)

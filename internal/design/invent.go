@@ -95,7 +95,7 @@ func (s *Session) invent(ctx context.Context, w *words, text, units string) (*in
 		return nil, err
 	}
 	for _, r := range released.Report.Releases {
-		one := inventedTable{Name: r.Name, Sampled: r.From != job.Table}
+		one := inventedTable{Name: r.Name, Sampled: r.From != job.All}
 		var known map[string]float64
 		if out.Known = err == nil; out.Known {
 			known = valuesOf(truth.Results[r.Name])

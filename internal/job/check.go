@@ -137,9 +137,9 @@ func (k *checker) mechanisms(builtins []string, other map[string][]string) {
 }
 
 func (k *checker) releases() {
-	from := []string{Table}
+	from := []string{All}
 	for _, s := range k.j.Samples {
-		if s.Name != Table {
+		if s.Name != All {
 			from = append(from, s.Name)
 		}
 	}

@@ -90,7 +90,7 @@ func release() kind[Release] {
 		key("name", name(), func(r *Release) *string { return &r.Name },
 			"The name of the release and of its files", required(), example("mean_api")),
 		key("from", text(), func(r *Release) *string { return &r.From },
-			"The name of a sample, or table for the whole table", otherwise(Table), example("srs")),
+			"The name of a sample, or all for the whole table", otherwise(All), example("srs")),
 		key("table", name(), func(r *Release) *string { return &r.Table },
 			"With dataset.tables: the table whose rows, or units, are counted", example("visits")),
 		key("series", text(), func(r *Release) *string { return &r.Series },

@@ -20,8 +20,8 @@ var refusedMethods = map[string]string{
 }
 
 func checkSampleName(s string) (string, error) {
-	if s == Table {
-		return "", fmt.Errorf("must not be %s, which stands for the whole table", Table)
+	if s == All {
+		return "", fmt.Errorf("must not be %s, which stands for the whole table", All)
 	}
 	return checkName(s)
 }
@@ -108,7 +108,7 @@ func stage() kind[Stage] {
 			"The key column of the units of this stage. The last stage has none", example("cnum")),
 		key("take", take(), func(s *Stage) *Take { return &s.Take },
 			"How many are drawn below each unit of the stage above, or all", required(), example("20")),
-		key("short", choice(ShortRefuse, ShortAll), func(s *Stage) *Short { return &s.Short },
+		key("if_fewer", choice(FewerRefuse, FewerAll), func(s *Stage) *IfFewer { return &s.IfFewer },
 			"Below a unit that holds fewer: refuse the job, or take all", otherwise("refuse"), example("all")),
 	)
 }

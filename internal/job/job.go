@@ -12,8 +12,8 @@ import (
 // Version is the version of the job language.
 const Version = 1
 
-// Table is the value of a release's From that stands for the table itself.
-const Table = "table"
+// All is the value of a release's From that stands for the whole table.
+const All = "all"
 
 // Job is one job file, read. Environment variables are already substituted, and
 // paths are already joined to Dir; only the address of the ledger is as written.

@@ -140,7 +140,7 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 		return
 	}
 	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: keep},
-		Release{Name: k.capName(), From: Table, Where: shared(given), Guarantee: c.Measure.part(1), Measures: capMeasure})
+		Release{Name: k.capName(), From: All, Where: shared(given), Guarantee: c.Measure.part(1), Measures: capMeasure})
 }
 
 // measureBounds adds two shares: of the values at or beyond the lower bound of a column, and of

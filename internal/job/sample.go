@@ -41,20 +41,20 @@ type BySize struct {
 
 // Stage is one stage of a multistage sample.
 type Stage struct {
-	Unit  string // the key column, empty at the last stage
-	Take  Take
-	Short Short
+	Unit    string // the key column, empty at the last stage
+	Take    Take
+	IfFewer IfFewer
 }
 
-// Short is the rule for a unit that holds fewer members than are to be taken. The
+// IfFewer is the rule for a unit that holds fewer members than are to be taken. The
 // zero value is invalid.
-type Short string
+type IfFewer string
 
 const (
-	// ShortRefuse refuses the job.
-	ShortRefuse Short = "refuse"
-	// ShortAll takes all of them.
-	ShortAll Short = "all"
+	// FewerRefuse refuses the job.
+	FewerRefuse IfFewer = "refuse"
+	// FewerAll takes all of them.
+	FewerAll IfFewer = "all"
 )
 
 // Take is a number of units, or all of them.

@@ -40,7 +40,7 @@ func TestDesigns(t *testing.T) {
 	}{
 		{"poisson", "samples: {s: {method: poisson, rate: 0.25}}\n", nil, 60},
 		{"srswor", "samples: {s: {method: srswor, size: 1500}}\n", nil, 60},
-		{"multistage", "samples:\n  s:\n    method: multistage\n    stages: [{unit: county, take: all}, {unit: district, take: 40, short: all}, {take: 200, short: all}]\n", withFrame, 60},
+		{"multistage", "samples:\n  s:\n    method: multistage\n    stages: [{unit: county, take: all}, {unit: district, take: 40, if_fewer: all}, {take: 200, if_fewer: all}]\n", withFrame, 60},
 		{"stratified", "samples: {s: {method: stratified, strata: school_type, take: {E: 400, M: 300, H: all}}}\n",
 			[]string{"  columns:", "  frame: {path: " + strata + ", records: n}\n  columns:"}, 150},
 	} {

@@ -145,7 +145,7 @@ func TestPanicAfterDebit(t *testing.T) {
 				})
 			})
 			exit, code := exitOf(err)
-			if exit != failure.ExitBug || code != "CRASHED" || strings.Contains(err.Error(), "31337") || strings.Contains(err.Error(), "--again") {
+			if exit != failure.ExitBug || code != "CRASHED" || strings.Contains(err.Error(), "31337") || strings.Contains(err.Error(), "--spend-again") {
 				t.Errorf("exit %d, code %s: %v", exit, code, err)
 			}
 			if _, err := os.Stat(filepath.Join(filepath.Dir(path), "out")); err == nil {

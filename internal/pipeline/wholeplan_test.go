@@ -93,7 +93,7 @@ func TestRandomSequencesAgainstAttacks(t *testing.T) {
 		relation := privacy.ReplaceOne
 		switch {
 		case sample == "collected":
-			replace = append(replace, "  unit: row", "  unit: row\n  collected: {method: srswor, population: 20000}", "samples:\n  panel: {method: srswor, size: 800, keep: true}\n", "", "from: panel", "from: table")
+			replace = append(replace, "  unit: row", "  unit: row\n  collected: {method: srswor, population: 20000}", "samples:\n  panel: {method: srswor, size: 800, keep: true}\n", "", "from: panel", "from: all")
 		case rng.IntN(3) == 0:
 			relation = privacy.AddRemove
 			replace = append(replace, "relation: replace-one\n  size: 6194", "relation: add-remove\n  at_least: 6194")
@@ -129,7 +129,7 @@ func TestRandomSequencesAgainstAttacks(t *testing.T) {
 			}
 			for _, x := range o.Report.Releases {
 				d, k := drawnBy(t, x.Guarantee.Event), 0
-				if x.From == "table" && sample != "collected" {
+				if x.From == "all" && sample != "collected" {
 					k = 1
 				}
 				told[k].q, told[k].fixed, told[k].events = d.q, d.fixed, append(told[k].events, d.events...)

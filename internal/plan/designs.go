@@ -88,7 +88,7 @@ func population(j *job.Job, d samplers.Design) int64 {
 // drawOf makes the design of a draw from the table.
 func drawOf(j *job.Job, name string, samples map[string]*ledger.Node) (samplers.Design, error) {
 	d := j.Dataset
-	if name == job.Table {
+	if name == job.All {
 		return samplers.NewFull(d.Size)
 	}
 	s, ok := j.Sample(name)

@@ -43,7 +43,7 @@ func newMultistage(j *job.Job, s job.Sample) (samplers.Design, error) {
 	var columns []string
 	stages := make([]samplers.Stage, len(s.Stages))
 	for i, st := range s.Stages {
-		stages[i] = samplers.Stage{Unit: st.Unit, Take: st.Take.Count, All: st.Take.All, AtMost: st.Short == job.ShortAll}
+		stages[i] = samplers.Stage{Unit: st.Unit, Take: st.Take.Count, All: st.Take.All, AtMost: st.IfFewer == job.FewerAll}
 		if st.Unit != "" {
 			columns = append(columns, st.Unit)
 		}

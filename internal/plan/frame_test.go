@@ -57,7 +57,7 @@ func TestUnevenClustersArePlanned(t *testing.T) {
 		amplifies, fits bool
 	}{
 		{4, "take: all", false, true}, {8, "take: all", false, true}, {9, "take: all", false, false}, {3, "take: all", false, false},
-		{6, "take: 3, short: all", false, true}, {2, "take: 1", true, true}, {3, "take: 1", true, false},
+		{6, "take: 3, if_fewer: all", false, true}, {2, "take: 1", true, true}, {3, "take: 1", true, false},
 	} {
 		j, err := job.Parse("job.yaml", text(c.size, c.last), job.Options{})
 		if err != nil {
@@ -70,7 +70,7 @@ func TestUnevenClustersArePlanned(t *testing.T) {
 		if !c.fits {
 			continue
 		}
-		d, err := Design(j, job.Table)
+		d, err := Design(j, job.All)
 		if f := d.Facts(); err != nil || f.Population != 9 || (f.SampleSize > 0) != c.amplifies || f.LargestCount != int64(c.size) {
 			t.Errorf("%d rows, %s: %+v, %v", c.size, c.last, f, err)
 		}

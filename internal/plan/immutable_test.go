@@ -27,7 +27,7 @@ samples:
   srs: {method: srswor, size: 100}
   pois: {method: poisson, rate: 0.5}
 releases:
-  - {name: all, from: table, mechanism: count, params: {by: region}, guarantee: {epsilon: 1}}
+  - {name: all, from: all, mechanism: count, params: {by: region}, guarantee: {epsilon: 1}}
   - {name: some, from: srs, mechanism: count, params: {by: region}, guarantee: {epsilon: 1}}
   - {name: half, from: pois, mechanism: count, params: {by: region}, guarantee: {epsilon: 1}}
 output: {dir: out}
@@ -40,8 +40,8 @@ func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
 		collected, sample string
 		want              bool
 	}{
-		{"", "table", true}, {"", "pois", true}, {"", "srs", false},
-		{"\n  collected: {method: srswor, population: 5000}", "table", false},
+		{"", "all", true}, {"", "pois", true}, {"", "srs", false},
+		{"\n  collected: {method: srswor, population: 5000}", "all", false},
 	} {
 		j, err := job.Parse("job.yaml", []byte(strings.Replace(immutableJob, "COLLECTED", c.collected, 1)), job.Options{})
 		if err != nil {
@@ -65,10 +65,10 @@ func TestFilteredGroupsThatStay(t *testing.T) {
 		dataset, from, filter string
 		cells                 float64
 	}{
-		{"", "table", "where: \"x > 0\"", 1}, {"", "pois", "where: \"x > 0\"", 1}, {"", "srs", "where: \"x > 0\"", 2},
-		{unit, "table", "having: \"x > 0\"", 1}, {unit, "table", "where: \"x > 0\"", 2},
-		{"\n  unit: {column: id, name: person}\n  cap: {groups: 1, rows: 1}", "table", "where: \"x > 0\"", 2},
-		{"\n  collected: {method: srswor, population: 5000}", "table", "where: \"x > 0\"", 2},
+		{"", "all", "where: \"x > 0\"", 1}, {"", "pois", "where: \"x > 0\"", 1}, {"", "srs", "where: \"x > 0\"", 2},
+		{unit, "all", "having: \"x > 0\"", 1}, {unit, "table", "where: \"x > 0\"", 2},
+		{"\n  unit: {column: id, name: person}\n  cap: {groups: 1, rows: 1}", "all", "where: \"x > 0\"", 2},
+		{"\n  collected: {method: srswor, population: 5000}", "all", "where: \"x > 0\"", 2},
 	} {
 		text := strings.NewReplacer("COLLECTED", c.dataset, "columns: {", "columns: {x: {lower: 0, upper: 1}, ").Replace(immutableJob)
 		text, _, _ = strings.Cut(text, "  - {name: all")

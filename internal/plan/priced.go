@@ -188,7 +188,7 @@ func (d PricedDraw) filled(ctx context.Context, p *Planned, answers []privacy.An
 // guarantee: the question that the report answers about sampling. A mechanism
 // that has no plan for the full table leaves it open.
 func (r *PlannedRelease) withoutSampling(ctx context.Context, p *Planned, d *PlannedDraw) []sdk.ExpectedError {
-	design, err := newDesign(p.Job, job.Table, nil)
+	design, err := newDesign(p.Job, job.All, nil)
 	if err != nil {
 		return nil
 	}

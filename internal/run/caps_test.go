@@ -146,7 +146,7 @@ func TestPrivateCap(t *testing.T) {
 		worst, charged := 0.0, 0.0
 		exact, kept, twice := false, 0.0, 0.0
 		for _, base := range [][]int{{1}, {1, 3, 3}} {
-			c := newCappedTable(t, relation, "table", len(base)+1)
+			c := newCappedTable(t, relation, "all", len(base)+1)
 			charged = c.plan.Answer.Epsilon
 			for rows, bins := range histograms {
 				var all []seen
@@ -190,7 +190,7 @@ func TestPrivateCap(t *testing.T) {
 
 // What comes back counts the rows that the cap keeps, and the noise is in proportion to the cap.
 func TestPrivateCapUnits(t *testing.T) {
-	c := newCappedTable(t, "add-remove", "table", 0)
+	c := newCappedTable(t, "add-remove", "all", 0)
 	if names := c.plan.Releases(); len(names) != 2 || !strings.HasPrefix(names[1].Job.Name, "rows_left_out_by_cap") {
 		t.Fatal("nothing chooses the cap")
 	}

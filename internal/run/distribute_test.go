@@ -195,7 +195,7 @@ func TestSumsDoNotDependOnTheParts(t *testing.T) {
 	path := spreadTable(t)
 	for _, c := range tier.Some(spreads, 6) {
 		for from, sample := range drawn {
-			key, dataset, releases := src.NewKey(), c.dataset, strings.ReplaceAll(c.releases, "FROM", cmp.Or(from, "table"))
+			key, dataset, releases := src.NewKey(), c.dataset, strings.ReplaceAll(c.releases, "FROM", cmp.Or(from, "all"))
 			if from == "w" { // a sample of fixed size wants the number of units
 				dataset = strings.Replace(dataset, "add-remove\n", "replace-one\n  size: "+c.units+"\n", 1)
 			}
@@ -240,7 +240,7 @@ func spreadTable(t testing.TB) string {
 func TestSumsAreThoseOfAPlainRun(t *testing.T) {
 	path := spreadTable(t)
 	for _, c := range spreads[:3] { // a cap chooses at random
-		r := distributed(t, path, c.dataset, "", strings.ReplaceAll(c.releases, "FROM", "table"), 8)
+		r := distributed(t, path, c.dataset, "", strings.ReplaceAll(c.releases, "FROM", "all"), 8)
 		got := addedUp(t, r, noise.Key{1})
 		plain := New(r.Plan, r.Table, nil, Options{Observe: func(Event) {}})
 		plain.part = &part{sum: inProcess(builtin.Mechanisms()), tally: Tally{Vectors: map[string][][][]int64{}}}
@@ -269,7 +269,7 @@ func TestLostAndDoubledParts(t *testing.T) {
 		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return append(p, p[0]) } }, ErrInternal},
 		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return append([][]byte{p[1]}, p[1:]...) } }, ErrInternal},
 	} {
-		r := distributed(t, path, spreads[c.spread].dataset, "", strings.ReplaceAll(spreads[c.spread].releases, "FROM", "table"), 8)
+		r := distributed(t, path, spreads[c.spread].dataset, "", strings.ReplaceAll(spreads[c.spread].releases, "FROM", "all"), 8)
 		c.break_(r.options.Engine.(*serial))
 		if err := r.distribute(t.Context(), noise.Key{3}.Source()); err == nil || err.Error() != c.want.Error() {
 			t.Errorf("%+v: %v", c, err)
@@ -278,7 +278,7 @@ func TestLostAndDoubledParts(t *testing.T) {
 			t.Error("something was released")
 		}
 	}
-	r := distributed(t, path, spreads[0].dataset, "", strings.ReplaceAll(spreads[0].releases, "FROM", "table"), 8)
+	r := distributed(t, path, spreads[0].dataset, "", strings.ReplaceAll(spreads[0].releases, "FROM", "all"), 8)
 	right := addedUp(t, r, noise.Key{4})
 	r.options.Engine.(*serial).spoil = func(p, _ [][]byte) error { p[2] = p[1]; return nil } // the twin
 	if wrong := addedUp(t, r, noise.Key{4}); reflect.DeepEqual(right, wrong) {

@@ -71,7 +71,7 @@ func compare(bin, before, table, small string, rows, runs int) error {
 	if before != "" {
 		programs = append(programs, &program{name: "before", path: before})
 	}
-	samples := []struct{ name, from string }{{"mean of the full table", "table"}, {"Poisson 1 %", "one"}, {"SRSWOR 10,000", "few"}}
+	samples := []struct{ name, from string }{{"mean of the full table", "all"}, {"Poisson 1 %", "one"}, {"SRSWOR 10,000", "few"}}
 	for i := range runs {
 		for _, d := range peers {
 			if err := d.measure(table, rows); err != nil {

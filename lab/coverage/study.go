@@ -80,7 +80,7 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 	relation, size, table, from, sample := "replace-one", fmt.Sprint("size: ", p.table.Rows), "", "s", ""
 	switch design {
 	case "table":
-		from = "table"
+		from = "all"
 	case "srswor":
 		sample = fmt.Sprintf("samples: {s: {method: srswor, size: %d}}", p.size)
 	case "poisson":
@@ -108,7 +108,7 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 			return nil, err
 		}
 		table = fmt.Sprintf("frame: {path: %q, records: rows}", file)
-		sample = fmt.Sprintf("samples: {s: {method: multistage, stages: [{unit: %s, take: %d}, {take: %d, short: all}]}}", p.clusters.Name, p.clusters.take, p.clusters.rows)
+		sample = fmt.Sprintf("samples: {s: {method: multistage, stages: [{unit: %s, take: %d}, {take: %d, if_fewer: all}]}}", p.clusters.Name, p.clusters.take, p.clusters.rows)
 	case "rates":
 		var rates []string
 		for h, key := range p.domain() {
@@ -117,15 +117,15 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		relation, size = "add-remove", ""
 		sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, rates: {%s}}}", p.strata, strings.Join(rates, ", "))
 	case "collected":
-		from, size = "table", fmt.Sprint("size: ", p.size)
+		from, size = "all", fmt.Sprint("size: ", p.size)
 		table = fmt.Sprintf("collected: {method: srswor, population: %d}", p.table.Rows)
 	case "gathered":
-		relation, from, size, table = "add-remove", "table", "", fmt.Sprintf("collected: {method: poisson, rate: %q}", p.rate)
+		relation, from, size, table = "add-remove", "all", "", fmt.Sprintf("collected: {method: poisson, rate: %q}", p.rate)
 	}
 	var columns, releases strings.Builder
 	if design == "survey" {
 		_, most := p.chances()
-		from, size = "table", fmt.Sprint("size: ", p.size)
+		from, size = "all", fmt.Sprint("size: ", p.size)
 		table = fmt.Sprintf("weights: {column: weight, at_most: %g, first_stage: unit}", math.Ceil(most))
 		columns.WriteString("    weight: {type: number}\n")
 	}

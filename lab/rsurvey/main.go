@@ -54,7 +54,7 @@ var designs = []design{
 	{"poisson", "apipoisson", "collected: {method: poisson, rate: 0.05}", 0},
 	{"rates", "apirates", "collected: {method: stratified, strata: school_type, allocation: fixed-before, rates: {E: 0.03, H: 0.1, M: 0.08}}", 0},
 	{"apiclus1", "apiclus1", frame + "[{unit: district, take: 15}, {take: all}]}", 183},
-	{"apiclus2", "apiclus2", frame + "[{unit: district, take: 40}, {take: 5, short: all}]}", 126},
+	{"apiclus2", "apiclus2", frame + "[{unit: district, take: 40}, {take: 5, if_fewer: all}]}", 126},
 	{"weights", "apistrat", "weights: {column: weight, at_most: 45, first_stage: unit}", 200},
 }
 

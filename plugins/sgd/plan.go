@@ -90,7 +90,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		return nil, err
 	}
 	if req.Public.Design.Kind != "full" {
-		return nil, fmt.Errorf("sgd draws batches of its own, each step a fresh one, and is accounted for on the whole table: use from: table")
+		return nil, fmt.Errorf("sgd draws batches of its own, each step a fresh one, and is accounted for on the whole table: use from: all")
 	}
 	l := &layout{params: p}
 	if l.encoder, err = newEncoder(p, req.Public); err != nil {

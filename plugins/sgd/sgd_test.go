@@ -209,7 +209,7 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		"pure":             {noDelta, "delta"},
-		"sampled":          {sampled, "from: table"},
+		"sampled":          {sampled, "from: all"},
 		"unknown model":    {good(`{"model":"cubic","target":"y","features":["x1"]}`), "model"},
 		"unknown key":      {good(`{"model":"linear","target":"y","features":["x1"],"colour":1}`), "colour"},
 		"no feature":       {good(`{"model":"linear","target":"y","features":[]}`), "features"},

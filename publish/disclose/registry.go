@@ -244,7 +244,7 @@ func parameterDetails(r *report.Report) string {
 	var lines []string
 	for _, e := range r.Releases {
 		line := "- " + e.Name + ": " + point(e.Guarantee)
-		if e.From != "table" {
+		if e.From != report.All {
 			line += "; before amplification by sampling it may spend epsilon " + report.Allowed(e.Sample.Epsilon) + ", delta " + report.Allowed(e.Sample.Delta) + " on the sample " + e.From
 		}
 		lines = append(lines, line)

@@ -37,12 +37,12 @@ func made() (*report.Report, map[string]report.Table) {
 		Publication: &report.Publication{Title: "Cash & <more>", Publisher: "Office", Contact: "A. Clerk", Period: "2025", Published: "2026-10-31", Region: "Everywhere", Sector: "Government", Sources: []string{"https://example.org/method"}},
 		Dataset:     report.Dataset{ID: "d", Unit: "row"}, Guarantee: report.Guarantee{Epsilon: 1.5, Delta: 1e-6},
 		Releases: []report.Release{
-			{Name: "cash", From: "table", By: []string{"region"}, Fields: fields("region", "estimate", "noise_sd", "interval_low", "interval_high", "flag"),
+			{Name: "cash", From: "all", By: []string{"region"}, Fields: fields("region", "estimate", "noise_sd", "interval_low", "interval_high", "flag"),
 				Limits: &report.Limits{Cap: &report.CapLimit{Groups: 2, Rows: 3}, Columns: []report.ColumnLimit{{Column: "pay", Lower: &low, Upper: &high, Missing: report.Drop}, {Column: "sex", Outside: "as other"}}}},
 			{Name: long + "1", From: "half", Fields: fields("region", "status", "estimate", "noise_sd")},
-			{Name: long + "2", From: "table", Guarantee: report.Guarantee{Epsilon: 0.3}, Price: &privacy.Point{Epsilon: 0.6, Delta: 1e-6}, Fields: fields("estimate")},
-			{Name: "fit", From: "table", Fields: fields("kind", "name", "value", "noise_se")},
-			{Name: "binary", From: "table", Fields: fields("estimate")},
+			{Name: long + "2", From: "all", Guarantee: report.Guarantee{Epsilon: 0.3}, Price: &privacy.Point{Epsilon: 0.6, Delta: 1e-6}, Fields: fields("estimate")},
+			{Name: "fit", From: "all", Fields: fields("kind", "name", "value", "noise_se")},
+			{Name: "binary", From: "all", Fields: fields("estimate")},
 		},
 	}
 	values := map[string]report.Table{

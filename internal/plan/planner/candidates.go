@@ -41,7 +41,7 @@ const noFrame = "the table was collected, who was is secret, and so is how many 
 func (u *subject) candidates(size int64) ([]candidate, error) {
 	n := u.population()
 	fixed := u.job.Dataset.Relation == privacy.ReplaceOne
-	out := []candidate{{name: "full table", executable: true, public: design{kind: "full", rate: 1, size: n}, made: &variant{from: job.Table, alone: true}}}
+	out := []candidate{{name: "full table", executable: true, public: design{kind: "full", rate: 1, size: n}, made: &variant{from: job.All, alone: true}}}
 	for _, m := range []struct {
 		name   string
 		method job.Method
@@ -146,7 +146,7 @@ func (u *subject) overFrame(size int64, columns []string) ([]candidate, error) {
 	for _, c := range columns {
 		within.Stages = append(within.Stages, job.Stage{Unit: c, Take: job.Take{All: true}})
 	}
-	within.Stages = append(within.Stages, job.Stage{Take: job.Take{Count: 1}, Short: job.ShortAll})
+	within.Stages = append(within.Stages, job.Stage{Take: job.Take{Count: 1}, IfFewer: job.FewerAll})
 	if _, err := u.framed(within); err != nil {
 		return nil, fmt.Errorf("%s: dataset.frame: %w", u.job.Pos("dataset.frame"), err)
 	}

@@ -68,7 +68,7 @@ func (u *subject) scaled(rate float64) (variant, design, error) {
 		return variant{}, d, err
 	}
 	if d.rate >= 1 {
-		return variant{from: job.Table}, design{kind: "full", rate: 1, size: u.population()}, nil
+		return variant{from: job.All}, design{kind: "full", rate: 1, size: u.population()}, nil
 	}
 	return variant{from: invented, sample: &s}, d, nil
 }

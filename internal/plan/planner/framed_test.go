@@ -52,7 +52,7 @@ func framed(t *testing.T, sample string, replace ...string) *job.Job {
 	return j
 }
 
-const stages = "{method: multistage, stages: [{unit: unit, take: 5}, {take: 10, short: all}]}"
+const stages = "{method: multistage, stages: [{unit: unit, take: 5}, {take: 10, if_fewer: all}]}"
 
 // The rate of a multistage sample is swept by its last stage, then by the stage
 // above; that of a stratified one by the numbers of all strata. What is swept is the

@@ -37,7 +37,7 @@ samples:
   srs: {method: srswor, size: 200}
 releases:
   - {name: mean_age, from: srs, mechanism: mean, params: {column: age}, guarantee: {epsilon: 1}}
-  - {name: med, from: table, mechanism: median, params: {column: income, method: smooth-laplace}, guarantee: {epsilon: 0.05, delta: 2.5e-4}}
+  - {name: med, from: all, mechanism: median, params: {column: income, method: smooth-laplace}, guarantee: {epsilon: 0.05, delta: 2.5e-4}}
 output: {dir: out}
 `
 

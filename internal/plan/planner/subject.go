@@ -54,7 +54,7 @@ func newSubject(ctx context.Context, j *job.Job, s Settings) (*subject, error) {
 		return nil, errors.New("a job with a release, and a way to price it, are needed")
 	}
 	u := &subject{job: j, whole: whole, s: s, table: collection{relation: j.Dataset.Relation}}
-	at := slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.From != job.Table })
+	at := slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.From != job.All })
 	if s.Release != "" {
 		at = slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.Name == s.Release })
 		if at < 0 {
@@ -142,7 +142,7 @@ func column(j *job.Job, params json.RawMessage) *job.Column {
 
 // variant is a way to make the release.
 type variant struct {
-	from    string      // a sample of the job, job.Table, or invented
+	from    string      // a sample of the job, job.All, or invented
 	sample  *job.Sample // with from == invented
 	epsilon *big.Rat    // nil: that of the job
 	rho     *big.Rat    // the same in ρ
@@ -257,7 +257,7 @@ func (u *subject) priceOr(ctx context.Context, v variant) (p priced, refused str
 
 // full is the release from the whole table.
 func (u *subject) full(ctx context.Context, epsilon *big.Rat) (Accuracy, error) {
-	p, err := u.price(ctx, variant{from: job.Table, epsilon: epsilon})
+	p, err := u.price(ctx, variant{from: job.All, epsilon: epsilon})
 	if err != nil {
 		return Accuracy{Unknown: "the whole table has no such plan"}, ctx.Err()
 	}
@@ -298,7 +298,7 @@ func (u *subject) at(m job.Method, rate float64, size int64) (variant, design, e
 			rate = float64(size) / float64(n)
 		}
 		if rate >= 1 {
-			return variant{from: job.Table}, design{kind: "full", rate: 1, size: n}, nil
+			return variant{from: job.All}, design{kind: "full", rate: 1, size: n}, nil
 		}
 		r := decimal(rate)
 		rate, _ = r.Float64()
@@ -311,7 +311,7 @@ func (u *subject) at(m job.Method, rate float64, size int64) (variant, design, e
 		size = max(1, int64(math.Round(rate*float64(n))))
 	}
 	if size >= n {
-		return variant{from: job.Table}, design{kind: "full", rate: 1, size: n}, nil
+		return variant{from: job.All}, design{kind: "full", rate: 1, size: n}, nil
 	}
 	return variant{from: invented, sample: &job.Sample{Method: job.SRSWOR, Size: size}},
 		design{kind: "srswor", rate: float64(size) / float64(n), size: size}, nil

@@ -186,7 +186,7 @@ func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Addr
 	nodes := p.Nodes()
 	step, begun := p.Step(), nodes[q.Steps[0].Node]
 	if step != nil && begun != nil {
-		s.Compare = true // it was paid for: a step that is measured once more asks for --again
+		s.Compare = true // it was paid for: a step that is measured once more asks for --spend-again
 	}
 	priced, err := a.Price(&q, nodes)
 	if err != nil {

@@ -135,7 +135,7 @@ var All = []Code{
 	{"RUN_FENCED", ExitLedger, RetryLook, "the run lost its place to another run of the same job", "look at `ledger show`"},
 	{"RUN_OVERTAKEN", ExitLedger, RetryYes, "other jobs used the kept sample meanwhile", "run the job again"},
 	{"RUN_RELEASED", ExitLedger, RetryYes, "the same releases are there already", "run the job again, which spends nothing"},
-	{"RUN_UNFINISHED", ExitLedger, RetryLook, "an earlier run of this job was cut off after its debit", "find out why, then `run --again`, which spends a second time"},
+	{"RUN_UNFINISHED", ExitLedger, RetryLook, "an earlier run of this job was cut off after its debit", "find out why, then `run --spend-again`, which spends a second time"},
 
 	{"LEDGER_ALTERED", ExitLedger, RetryLook, "files differ from those that were released", "find out who changed them"},
 	{"LEDGER_CHAIN", ExitLedger, RetryLook, "a record was changed, left out or put in", "put the newest copy back"},

@@ -164,7 +164,7 @@ func (m *maker) release() asked {
 	// the bound, also where a unit has many rows; estimates are compared within 40 standard deviations of theirs.
 	fmt.Fprintf(&yaml, "    mechanism: %s\n    params: {%s}\n    guarantee: {epsilon: 1000000000}\n", a.mechanism, params)
 	if m.chance(0.15) {
-		yaml.WriteString("    from: all\n")
+		yaml.WriteString("    from: whole\n")
 	}
 	a.yaml, a.query = yaml.String(), m.sql.String()+"\n"+a.query
 	return a
@@ -202,7 +202,7 @@ dataset:
   source: {path: %s}
   %s
 %sbudget: {limit: {epsilon: 100000000000}}
-samples: {all: {method: poisson, rate: 1}}
+samples: {whole: {method: poisson, rate: 1}}
 sandbox: "off"
 releases:
 `, id, s.path, about, q.dataset)

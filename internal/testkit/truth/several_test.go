@@ -230,7 +230,7 @@ func (m *severalMaker) whole(size func(query string) int) string {
 	of := map[bool]string{true: "  population: persons\n", false: ""}[m.population]
 	strata := map[bool]string{true: "\n  strata: {method: stratified, strata: region, rates: {north: 1, south: 1, west: 1}}", false: ""}[m.stratified()]
 	return fmt.Sprintf("version: 1\njob: truth\ndataset:\n  id: truth\n  relation: %s\n  unit: {column: person, name: person}\n%s  tables:\n%s"+
-		"budget: {limit: {epsilon: 100000000000}}\nsamples:\n  all: {method: poisson, rate: 1}%s\nsandbox: \"off\"\nreleases:\n%soutput: {dir: out, formats: [json]}\n", relation, of, &tables, strata, said)
+		"budget: {limit: {epsilon: 100000000000}}\nsamples:\n  whole: {method: poisson, rate: 1}%s\nsandbox: \"off\"\nreleases:\n%soutput: {dir: out, formats: [json]}\n", relation, of, &tables, strata, said)
 }
 
 // release makes one release and its query.
@@ -275,7 +275,7 @@ func (m *severalMaker) release(i int) string {
 		text += "    from: strata\n"
 		drawn = "person IN (SELECT person FROM k_persons WHERE region IS NOT NULL)"
 	case m.chance(4):
-		text += "    from: all\n"
+		text += "    from: whole\n"
 	}
 	what := "count(*) AS estimate"
 	switch a.mechanism {
