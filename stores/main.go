@@ -12,9 +12,9 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
 	"github.com/dprelease/dprelease/internal/data/store/call"
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 	"github.com/dprelease/dprelease/stores/artifact"
 	"github.com/dprelease/dprelease/stores/blobs"
 	list "github.com/dprelease/dprelease/stores/iceberg"
@@ -35,7 +35,7 @@ func main() {
 // server answers the requests of one program.
 type server struct {
 	file    *os.File       // handed over by the program
-	scratch *nameless.File // the same, once the program said how it is encrypted
+	scratch *unlinked.File // the same, once the program said how it is encrypted
 	bucket  *blobs.Bucket
 
 	mu sync.Mutex
@@ -79,7 +79,7 @@ func (s *server) answer(ctx context.Context, r call.Request) {
 	var err error
 	switch r.Kind {
 	case call.Open:
-		if s.scratch, err = nameless.Open(s.file, r.Secret); err == nil {
+		if s.scratch, err = unlinked.Open(s.file, r.Secret); err == nil {
 			s.bucket, err = blobs.Open(ctx, r.Address)
 		}
 	case call.Snapshot:

@@ -245,7 +245,7 @@ func compare(t *testing.T, kind string, configs ...engine.Config) {
 	defer table.Close()
 	b := &beside{t: t, configs: configs}
 	// It ends where the noise would be drawn: there is no mechanism.
-	err = run.New(p.Planned, table, run.NewMechanisms(t.Context(), &job.Job{}, run.Programs{}), run.Options{Observe: func(run.Event) {}, Engine: b}).Draws(t.Context())
+	err = run.New(p.Planned, table, run.NewMechanisms(t.Context(), &job.Job{}, run.Programs{}), run.Options{Observe: func(run.Progress) {}, Engine: b}).Draws(t.Context())
 	if want := map[string]int{"rows": 1, "strata": 2, "fold": 2, "cap": 2}[kind]; b.orders != want || !errors.Is(err, run.ErrCrashed) {
 		t.Errorf("%d orders were carried out, not %d: %v", b.orders, want, err)
 	}

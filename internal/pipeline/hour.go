@@ -47,7 +47,7 @@ type hour struct {
 	begun time.Time
 
 	mu     sync.Mutex
-	events []run.Event // not shown yet
+	events []run.Progress // not shown yet
 
 	reached bool // files may be shown
 }
@@ -77,7 +77,7 @@ func (h *hour) after(t time.Time) time.Time {
 }
 
 // Observe keeps an event until the hour.
-func (h *hour) Observe(e run.Event) {
+func (h *hour) Observe(e run.Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.events = append(h.events, e)
@@ -118,8 +118,8 @@ func (h *hour) late() string {
 		h.text, h.after(h.begun).Format("2006-01-02"))
 }
 
-// held carries a run out and shows nothing of it before the hour: no event, and not that it ended.
-func held(ctx context.Context, o Options, h *hour, f func(context.Context, Options) (*Outcome, error)) (*Outcome, error) {
+// delayed carries a run out and shows nothing of it before the hour: no event, and not that it ended.
+func delayed(ctx context.Context, o Options, h *hour, f func(context.Context, Options) (*Outcome, error)) (*Outcome, error) {
 	shown := o.watch()
 	o.Observer, o.hour = h, h
 	done, err := f(ctx, o)

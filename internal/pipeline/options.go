@@ -86,18 +86,18 @@ type Options struct {
 
 // Event is one step of a run, for progress bars and schedulers. It holds public
 // facts only: Done and Total are shares of a draw, never rows (P19).
-type Event = run.Event
+type Event = run.Progress
 
 // Observer is told what happens during a run. Calls come one at a time.
 type Observer interface{ Observe(Event) }
 
 // watch hands events to the observer, one at a time.
-func (o Options) watch() func(run.Event) {
+func (o Options) watch() func(run.Progress) {
 	if o.Observer == nil {
-		return func(run.Event) {}
+		return func(run.Progress) {}
 	}
 	var mu sync.Mutex
-	return func(e run.Event) {
+	return func(e run.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		o.Observer.Observe(e)
@@ -154,7 +154,7 @@ func (o Options) programs(j *Job) run.Programs {
 	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: alone, Plans: o.Plans, Apart: o.Apart}
 }
 
-func (o Options) budget(watch func(run.Event)) budget.Options {
+func (o Options) budget(watch func(run.Progress)) budget.Options {
 	return budget.Options{Again: o.Again, Revise: o.Revise, Wait: o.Wait, CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
 		Lease: o.lease, Hold: o.hour.publishes, Disk: o.disk, Observe: watch, Reach: o.reach}
 }

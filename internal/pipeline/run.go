@@ -30,7 +30,7 @@ func Run(ctx context.Context, j *Job, o Options) (*Outcome, error) {
 	case err != nil:
 		return nil, err
 	case h != nil:
-		return held(ctx, o, h, func(ctx context.Context, o Options) (*Outcome, error) { return runPlanned(ctx, j, o) })
+		return delayed(ctx, o, h, func(ctx context.Context, o Options) (*Outcome, error) { return runPlanned(ctx, j, o) })
 	}
 	return runPlanned(ctx, j, o)
 }
@@ -74,7 +74,7 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 type attempt struct {
 	job      *Job
 	o        Options
-	watch    func(run.Event)
+	watch    func(run.Progress)
 	priced   *plan.Priced
 	ids      map[string]string
 	set      *run.Mechanisms
@@ -116,7 +116,7 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 	if a.ids, err = budget.NewIDs(a.priced); err != nil {
 		return nil, err
 	}
-	a.watch(run.Event{Kind: "plan"})
+	a.watch(run.Progress{Kind: "plan"})
 	a.o.reach("planned")
 	if err := budget.SizeIsPublic(ctx, j); err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (a *attempt) pay(ctx context.Context) (*Outcome, error) {
 	a.engine = engine
 	a.later(stop)
 	if a.looked == nil {
-		a.watch(run.Event{Kind: "not-looked-at", Message: notLookedAt})
+		a.watch(run.Progress{Kind: "not-looked-at", Message: notLookedAt})
 	}
 	found, err := a.budget.Debit(ctx, a.table, a.out)
 	return again(a.job, found), err
@@ -251,7 +251,7 @@ func (a *attempt) deliver(interruptible context.Context, r *run.Runner) (*Outcom
 		return nil, err
 	}
 	a.o.reach("published")
-	a.watch(run.Event{Kind: "published"})
+	a.watch(run.Progress{Kind: "published"})
 	return outcome, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// under is the release as it is with the cap of j. Its event must be the one that was charged, whatever the cap.
+// replanForCap is the release as it is with the cap of j. Its event must be the one that was charged, whatever the cap.
 //
 // # Contract
 //
@@ -20,7 +20,7 @@ import (
 // at most R rows of a unit whatever r is: its event does not depend on r, and was charged before any row was read. What
 // comes back is divided by R/r, so the noise is in proportion to r. The event of a draw with a choice is the composition of
 // the choice's and of the others'. Proof: caps.proof.md.
-func (r *PlannedRelease) under(ctx context.Context, j *job.Job, d *PlannedDraw) (*PlannedRelease, error) { // P22
+func (r *PlannedRelease) replanForCap(ctx context.Context, j *job.Job, d *PlannedDraw) (*PlannedRelease, error) { // P22
 	q, err := newQuestion(j, d.DraftDraw, ask{r.index, r.Mech}, nil)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (r *PlannedRelease) under(ctx context.Context, j *job.Job, d *PlannedDraw) 
 	if !privacy.Equal(one.Plan.Event, r.Plan.Event) || !slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) || !slices.Equal(one.Plan.Columns, r.Plan.Columns) {
 		return nil, errByCap
 	}
-	one.Late = true
+	one.Replanned = true
 	return one, nil
 }
 
@@ -74,7 +74,7 @@ func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
 					problems = append(problems, p.Job.Problem(path, "is chosen in a draw that comes after that of release "+r.Job.Name, ""))
 					continue
 				}
-				if _, err := r.under(ctx, p.Job.WithCap(table, 1), d); isFault(err) {
+				if _, err := r.replanForCap(ctx, p.Job.WithCap(table, 1), d); isFault(err) {
 					return nil, r.Faulty(ctx, p.Job, err)
 				} else if err != nil {
 					problems = append(problems, p.Job.Problem(r.path(p.Job)+".mechanism", r.Job.Mechanism+": "+err.Error(), "say "+path+" as a number"))
@@ -101,7 +101,7 @@ func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
 	next.found = p.found // nothing was read yet
 	for _, d := range next.Draws {
 		for _, r := range d.Releases {
-			r.Late = false
+			r.Replanned = false
 		}
 	}
 	return next, nil

@@ -34,7 +34,7 @@ func (d *DraftDraw) plan(ctx context.Context, j *job.Job, relation privacy.Relat
 	if d.inRho(j) {
 		return blank.planRho(ctx, j, relation)
 	}
-	sample, err := d.onSample(relation, privacy.Point{Epsilon: budget.Epsilon * KeptBack, Delta: budget.Delta * KeptBack * KeptBack})
+	sample, err := d.onSample(relation, privacy.Point{Epsilon: budget.Epsilon * RoundingReserve, Delta: budget.Delta * RoundingReserve * RoundingReserve})
 	if err != nil {
 		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
 	}
@@ -100,19 +100,19 @@ func (d PlannedDraw) with(ctx context.Context, j *job.Job, one func(i int, q *Qu
 	return &d, nil, nil
 }
 
-// KeptBack leaves a billionth of a target to the outward rounding of the
+// RoundingReserve leaves a billionth of a target to the outward rounding of the
 // accountant, so that shares that use up their budget compose to no more than it.
-const KeptBack = 1 - 1e-9
+const RoundingReserve = 1 - 1e-9
 
 // compose is everything that was run on the same data.
 func compose(events []privacy.Event) privacy.Event { return privacy.Together(events) }
 
 // OnTable is the target of the draw on the table, own that of one of its parts.
 func (d *PlannedDraw) OnTable() privacy.Point {
-	return privacy.Point{Epsilon: d.budget.Epsilon, Delta: d.budget.Delta * KeptBack}
+	return privacy.Point{Epsilon: d.budget.Epsilon, Delta: d.budget.Delta * RoundingReserve}
 }
 
-func (d *PlannedDraw) own(p part) privacy.Point {
+func (d *PlannedDraw) own(p pricedPart) privacy.Point {
 	return portion(d.OnTable(), p.guarantee, d.Target)
 }
 

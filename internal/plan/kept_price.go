@@ -19,7 +19,7 @@ const byKept = "kept"
 
 // planStep prices some parts of the draw together on the sample: by their planned events
 // or by their shares, whichever is less. It has a δ only where a part needs one.
-func (d *PlannedDraw) planStep(parts []part) (privacy.Point, privacy.Bill, error) {
+func (d *PlannedDraw) planStep(parts []pricedPart) (privacy.Point, privacy.Bill, error) {
 	share := rational.Zero()
 	for _, p := range parts {
 		share = share.Plus(rational.Exactly(p.share.Epsilon, p.share.Delta))
@@ -87,7 +87,7 @@ func (d *PlannedDraw) priceKept(j *job.Job) (*PricedDraw, []privacy.Answer, erro
 	}
 	answers := make([]privacy.Answer, len(parts))
 	for i, p := range parts {
-		own, _, err := d.planStep([]part{p})
+		own, _, err := d.planStep([]pricedPart{p})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -63,7 +63,7 @@ func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Re
 
 func ruleFor(j *job.Job, r *job.Release, target privacy.Point, relations []privacy.Relation) (keys.Rule, error) {
 	w := keys.Want{Relations: relations, Keys: 1, Counts: r.Keys.Top > 0,
-		Target: privacy.Point{Epsilon: target.Epsilon * KeptBack, Delta: target.Delta * KeptBack}}
+		Target: privacy.Point{Epsilon: target.Epsilon * RoundingReserve, Delta: target.Delta * RoundingReserve}}
 	if c := j.Dataset.CapOf(r); c != nil {
 		w.Keys = c.Groups
 	}
@@ -79,8 +79,8 @@ func (k *PlannedKeys) whole(j *job.Job, relation privacy.Relation) keys.Rule {
 	return r
 }
 
-// part is something that a draw releases, and its price on the sample.
-type part struct {
+// pricedPart is something that a draw releases, and its price on the sample.
+type pricedPart struct {
 	name      string // as a failure calls it
 	guarantee job.Guarantee
 	share     privacy.Point
@@ -90,19 +90,19 @@ type part struct {
 
 // parts are all that is released from a draw: its releases, and then the selections of their
 // keys.
-func (d *PlannedDraw) parts() []part {
-	var out []part
+func (d *PlannedDraw) parts() []pricedPart {
+	var out []pricedPart
 	for _, r := range d.Releases {
-		out = append(out, part{"release " + r.Job.Name, r.Job.Guarantee, r.Share, r.cost, r.Event()})
+		out = append(out, pricedPart{"release " + r.Job.Name, r.Job.Guarantee, r.Share, r.cost, r.Event()})
 	}
 	for _, k := range d.Keys {
-		out = append(out, part{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.cost, k.Rule.Event()})
+		out = append(out, pricedPart{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.cost, k.Rule.Event()})
 	}
 	return out
 }
 
 // eventsOf lists the events of parts.
-func eventsOf(parts []part) []privacy.Event {
+func eventsOf(parts []pricedPart) []privacy.Event {
 	out := make([]privacy.Event, len(parts))
 	for i, p := range parts {
 		out[i] = p.event
@@ -140,7 +140,7 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 		if err != nil {
 			return nil, err
 		}
-		one.Late = true
+		one.Replanned = true
 		if privacy.Equal(one.Plan.Event, r.Plan.Event) && slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) && slices.Equal(one.Plan.Columns, r.Plan.Columns) {
 			return one, nil
 		}

@@ -239,7 +239,7 @@ func deltaOf(t *testing.T, e privacy.Event, rel privacy.Relation, eps float64) f
 }
 
 // What a member costs where the cap is chosen in private is no less than what a histogram of units by rows and the sums by cell
-// under the cap tell together, whatever function of the noisy histogram the cap is: each outcome of the histogram is answered
+// replanForCap the cap tell together, whatever function of the noisy histogram the cap is: each outcome of the histogram is answered
 // with the cap that tells most. Two twins are caught: the price under the largest cap, which stands for any cap that a run found
 // beside one that tells more, and a histogram that a member moves as its unit does.
 func TestMembersUnderPrivateCapsAreEnumerated(t *testing.T) { // P37

@@ -43,7 +43,7 @@ func (f *Draft) plan(ctx context.Context, j *job.Job) (*Planned, error) {
 	budget := Point(whole)
 	if f.table != nil {
 		var err error
-		if budget, err = f.table.onSample(j.Dataset.Relation, privacy.Point{Epsilon: budget.Epsilon * KeptBack, Delta: budget.Delta * KeptBack}); err != nil {
+		if budget, err = f.table.onSample(j.Dataset.Relation, privacy.Point{Epsilon: budget.Epsilon * RoundingReserve, Delta: budget.Delta * RoundingReserve}); err != nil {
 			return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
 		}
 	}
@@ -88,7 +88,7 @@ func (p *Planned) With(ctx context.Context, f Found) (*Planned, error) {
 		for n, r := range d.Releases {
 			var err error
 			if f.Rows[r.Job.Table] > 0 && !r.Job.CountsUnits() {
-				if r, err = r.under(ctx, next.Job, d); err != nil {
+				if r, err = r.replanForCap(ctx, next.Job, d); err != nil {
 					return nil, err
 				}
 			}

@@ -90,7 +90,7 @@ func atLeastDelta(b privacy.Bill, under []privacy.Relation, most privacy.Point) 
 
 // bill lists some parts of a draw. The parts of a raised draw spend more than their shares, so that its events alone say
 // what it costs.
-func (d *PlannedDraw) bill(parts []part) privacy.Bill {
+func (d *PlannedDraw) bill(parts []pricedPart) privacy.Bill {
 	if d.raised {
 		return privacy.Bill{Event: d.Design.Event(compose(eventsOf(parts))), Delta: d.OnTable().Delta}
 	}
@@ -100,7 +100,7 @@ func (d *PlannedDraw) bill(parts []part) privacy.Bill {
 }
 
 // leaves lists parts of a draw as they are on the sample.
-func leaves(parts []part) (b privacy.Bill) {
+func leaves(parts []pricedPart) (b privacy.Bill) {
 	for _, p := range parts {
 		b.Parts = append(b.Parts, privacy.Bill{Event: p.event, Delta: p.share.Delta})
 	}

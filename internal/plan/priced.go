@@ -146,7 +146,7 @@ func (p *Planned) priceDraw(ctx context.Context, d *PlannedDraw) (*PricedDraw, e
 	answers := make([]privacy.Answer, len(parts))
 	for k, r := range parts {
 		var err error
-		if answers[k], err = p.cost(d.bill([]part{r}), d.own(r), Point(r.guarantee)); err != nil {
+		if answers[k], err = p.cost(d.bill([]pricedPart{r}), d.own(r), Point(r.guarantee)); err != nil {
 			return nil, failure.New(failure.ExitBug, "PLAN_UNSOUND", "%s: %v", r.name, err)
 		}
 	}

@@ -60,7 +60,7 @@ func (d *PlannedDraw) arrivalShare() (float64, error) {
 	return math.Min(1, sum/d.Sample.Epsilon), nil
 }
 
-func (p part) arrival() (float64, error) {
+func (p pricedPart) arrival() (float64, error) {
 	a, err := privacy.EpsilonWith(p.event, privacy.AddRemove, p.share.Delta, privacy.Options{Quick: true})
 	if err != nil {
 		return 0, err
@@ -92,7 +92,7 @@ func (d *PlannedDraw) pureFactor(s privacy.Sampling, relation privacy.Relation, 
 
 // inward leaves a part of ε to the rounding of the accountant.
 func inward(p privacy.Point) privacy.Point {
-	return privacy.Point{Epsilon: p.Epsilon * KeptBack, Delta: p.Delta}
+	return privacy.Point{Epsilon: p.Epsilon * RoundingReserve, Delta: p.Delta}
 }
 
 // The search for a positive delta: as good as nine parts in a thousand, in at most so many

@@ -16,17 +16,17 @@ import (
 // PlannedRelease is a question with an amount, and the plan that the mechanism answered.
 type PlannedRelease struct {
 	Question
-	Share    privacy.Point // of the budget of the sample
-	Plan     sdk.Plan
-	Late     bool          // the mechanism planned once more after rows were read, for groups that were selected
-	target   privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
-	cost     float64       // the ε of the plan at the share's δ
-	additive bool          // all its figures are sums, by what the mechanism says of their errors
-	scaled   []string      // the columns that it reads over a bound that is found first
-	found    Bounds
-	whose    Whose          // apart from periods; see PlannedRelease.Whose
-	raises   bool           // rows that do not count may make a figure larger than that of all rows
-	Series   *PlannedSeries // nil where the release is in none
+	Share     privacy.Point // of the budget of the sample
+	Plan      sdk.Plan
+	Replanned bool          // the mechanism planned once more after rows were read, for groups that were selected
+	target    privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
+	cost      float64       // the ε of the plan at the share's δ
+	additive  bool          // all its figures are sums, by what the mechanism says of their errors
+	scaled    []string      // the columns that it reads over a bound that is found first
+	found     Bounds
+	whose     Whose          // apart from periods; see PlannedRelease.Whose
+	raises    bool           // rows that do not count may make a figure larger than that of all rows
+	Series    *PlannedSeries // nil where the release is in none
 	// Instead is the other estimator that the mechanism has for the value, which is not taken; nil where there is none.
 	Instead *sdk.ExpectedError
 }
@@ -70,7 +70,7 @@ func (q *Question) within(ctx context.Context, j *job.Job, share privacy.Point, 
 			last = r.cost
 		}
 		return r, last, err
-	}, share.Epsilon, 0, tries, &Scale{From: 1, Power: 1, Aim: KeptBack})
+	}, share.Epsilon, 0, tries, &Scale{From: 1, Power: 1, Aim: RoundingReserve})
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (q *Question) solveRho(ctx context.Context, j *job.Job, relations []privacy
 	asked, start := q.Job.Guarantee.Rho, Point(q.Job.Guarantee)
 	var refused error
 	best, err := Fit(func(eps float64) (*PlannedRelease, float64, error) {
-		at := privacy.Point{Epsilon: eps, Delta: start.Delta * KeptBack * KeptBack}
+		at := privacy.Point{Epsilon: eps, Delta: start.Delta * RoundingReserve * RoundingReserve}
 		r, err := q.plan(ctx, at, at, relations)
 		if isFault(err) {
 			return nil, 0, err

@@ -105,7 +105,7 @@ func (b *boundedTable) run(values []float64, pick int) (selection, call, sdk.Res
 	defer opened.Close()
 	var calls []call
 	seen := &selection{pick: pick}
-	r := New(b.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
+	r := New(b.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 	for name, m := range map[string]sdk.Mechanism{"sum": sumof.Mechanism{}, "bounds": bounds.Mechanism{}} {
 		known := &mechanism{idle: []Process{searched{within{m, &calls}, seen}}}
 		r.set.known[name] = func() (*mechanism, error) { return known, nil }

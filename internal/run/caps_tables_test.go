@@ -104,7 +104,7 @@ func (c *cappedTables) run(units [][2]int, caps [2]int64) (*Runner, []call) {
 	defer opened.Close()
 	var calls []call
 	bins := [][]int64{histograms[caps[0]], histograms[caps[1]]}
-	r := New(c.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
+	r := New(c.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 	for name, m := range map[string]Process{"count": within{count.Mechanism{}, &calls}, "unit_rows": inTurn{within{unitrows.Mechanism{}, &calls}, &bins}} {
 		known := &mechanism{idle: []Process{m, m, m}}
 		r.set.known[name] = func() (*mechanism, error) { return known, nil }

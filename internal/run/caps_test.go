@@ -115,7 +115,7 @@ func (c *cappedTable) run(units []int, bins []int64) seen {
 	}
 	defer opened.Close()
 	var calls []call
-	r := New(c.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
+	r := New(c.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 	for name, m := range map[string]chosen{"count": {within{count.Mechanism{}, &calls}, nil}, "unit_rows": {within{unitrows.Mechanism{}, &calls}, bins}} {
 		known := &mechanism{idle: []Process{m}}
 		r.set.known[name] = func() (*mechanism, error) { return known, nil }

@@ -121,9 +121,9 @@ func (r *Runner) distribute(ctx context.Context, src *noise.Source) error {
 	r.sums = total
 	none := func(context.Context, host.RowWriter) error { return nil }
 	for _, d := range r.Plan.Draws {
-		r.options.Observe(Event{Kind: "draw", Draw: d.Name})
+		r.options.Observe(Progress{Kind: "draw", Draw: d.Name})
 		for _, rel := range d.Releases {
-			r.options.Observe(Event{Kind: "release-start", Release: rel.Job.Name})
+			r.options.Observe(Progress{Kind: "release-start", Release: rel.Job.Name})
 			if err := guarded(func() error { return r.release(ctx, d, rel, src.Child(), none) }); err != nil {
 				return err
 			}
@@ -212,7 +212,7 @@ func (r *Runner) count(ctx context.Context, order Order) (units []int64, have fr
 // CountFrames has the engine compare the table with the public frames before the debit, as a run on one machine does.
 // Where a unit of privacy has several rows, that is done after the debit: who is a unit is private.
 func CountFrames(ctx context.Context, p *plan.Planned, t *OpenedTable, e Engine) error {
-	r := New(p, t, nil, Options{Observe: func(Event) {}, Engine: e})
+	r := New(p, t, nil, Options{Observe: func(Progress) {}, Engine: e})
 	order, err := NewOrder(p, t)
 	if err != nil || order.Shards > 0 || !r.draws(samplers.FixedUnits) {
 		return err

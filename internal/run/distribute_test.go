@@ -148,7 +148,7 @@ output: {dir: out}
 		t.Fatal(err)
 	}
 	t.Cleanup(opened.Close)
-	return New(p.Planned, opened, nil, Options{Observe: func(Event) {}, Engine: &serial{worker: Worker{Builtins: builtin.Mechanisms()}}})
+	return New(p.Planned, opened, nil, Options{Observe: func(Progress) {}, Engine: &serial{worker: Worker{Builtins: builtin.Mechanisms()}}})
 }
 
 const (
@@ -242,8 +242,8 @@ func TestSumsAreThoseOfAPlainRun(t *testing.T) {
 	for _, c := range spreads[:3] { // a cap chooses at random
 		r := distributed(t, path, c.dataset, "", strings.ReplaceAll(c.releases, "FROM", "all"), 8)
 		got := addedUp(t, r, noise.Key{1})
-		plain := New(r.Plan, r.Table, nil, Options{Observe: func(Event) {}})
-		plain.part = &part{sum: inProcess(builtin.Mechanisms()), tally: Tally{Vectors: map[string][][][]int64{}}}
+		plain := New(r.Plan, r.Table, nil, Options{Observe: func(Progress) {}})
+		plain.part = &remotePart{sum: inProcess(builtin.Mechanisms()), tally: Tally{Vectors: map[string][][][]int64{}}}
 		if err := plain.drawAll(t.Context(), noise.Key{2}.Source()); err != nil {
 			t.Fatal(err)
 		}

@@ -277,7 +277,7 @@ func (w *world) walk(p *plan.Priced, units [][]row, texts map[string]string) law
 	ids := map[string]int64{}
 	mass, rest := noisetest.Explore(1e-9, func(choose func(uint64) uint64) int64 {
 		*calls = nil
-		r := New(p.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
+		r := New(p.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 		for _, rel := range p.Releases() {
 			name := rel.Job.Mechanism
 			known := &mechanism{idle: slices.Repeat([]Process{within{mechanisms[name], calls}}, len(p.Releases()))}

@@ -36,7 +36,7 @@ func NewLook(p *plan.Planned, tables []*table.Table) (*Look, error) {
 		return nil, err
 	}
 	r := New(&soft, all, nil, Options{})
-	r.part = &part{} // nothing is compared with what is public
+	r.part = &remotePart{} // nothing is compared with what is public
 	return &Look{r}, nil
 }
 

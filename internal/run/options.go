@@ -22,15 +22,15 @@ type Programs struct {
 
 // Options are the needs of a run besides its plan.
 type Options struct {
-	Observe     func(Event) // told what happens, one call at a time
-	Diagnostics bool        // gather the private facts of the run
-	Engine      Engine      // of a job that names one, else nil
-	Allotment   []byte      // the secret of the panel that the job draws a wave of, else nil
+	Observe     func(Progress) // told what happens, one call at a time
+	Diagnostics bool           // gather the private facts of the run
+	Engine      Engine         // of a job that names one, else nil
+	Allotment   []byte         // the secret of the panel that the job draws a wave of, else nil
 }
 
-// Event is one step of a run, for progress bars and schedulers. It holds public
+// Progress is one step of a run, for progress bars and schedulers. It holds public
 // facts only: Done and Total are shares of a draw, never rows (P19).
-type Event struct {
+type Progress struct {
 	Kind    string `json:"event"`
 	Release string `json:"release,omitempty"`
 	Draw    string `json:"draw,omitempty"`
@@ -56,7 +56,7 @@ func (r *Runner) progress(d *plan.PlannedDraw, scan, scans int) func(rows int64)
 		}
 		for last < share {
 			last++
-			r.options.Observe(Event{Kind: "progress", Draw: d.Name, Done: last, Total: progressSteps})
+			r.options.Observe(Progress{Kind: "progress", Draw: d.Name, Done: last, Total: progressSteps})
 		}
 	}
 }

@@ -18,7 +18,7 @@ func Rehearse(ctx context.Context, p *plan.Planned, t *OpenedTable, with Process
 			set.known[rel.Job.Mechanism] = func() (*mechanism, error) { return k, nil }
 		}
 	}
-	r := New(p, t, set, Options{Observe: func(Event) {}})
+	r := New(p, t, set, Options{Observe: func(Progress) {}})
 	sample := &rehearsed{drawn: drawn}
 	r.begins = func(d samplers.Design, n int64, _ []int32) (samplers.Selector, error) {
 		if d.Kind() == "full" {

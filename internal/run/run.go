@@ -35,8 +35,8 @@ type Runner struct {
 	begins    func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error)
 	// population is the number of units: of rows, where a row is one.
 	population int64
-	part       *part // of the table, on a machine that adds up for another one; else nil
-	sums       *sums // what such machines have added up, else nil
+	part       *remotePart // of the table, on a machine that adds up for another one; else nil
+	sums       *sums       // what such machines have added up, else nil
 
 	mu      sync.Mutex
 	Results map[string]sdk.Result
@@ -146,7 +146,7 @@ const together = 8
 // are fed at once see the same rows again.
 func (r *Runner) draw(ctx context.Context, i int, src *noise.Source) error {
 	d := r.Plan.Draws[i]
-	r.options.Observe(Event{Kind: "draw", Draw: d.Name})
+	r.options.Observe(Progress{Kind: "draw", Draw: d.Name})
 	picks, err := r.begin(ctx, d)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 		done[i] = make(chan error, 1)
 		// Before the scan begins: whether it is faster than a process depends on the
 		// number of rows (P19).
-		r.options.Observe(Event{Kind: "release-start", Release: rel.Job.Name})
+		r.options.Observe(Progress{Kind: "release-start", Release: rel.Job.Name})
 		go func() {
 			err := guarded(func() error {
 				return r.release(ctx, d, rel, own, func(_ context.Context, w host.RowWriter) error {
@@ -355,7 +355,7 @@ func (r *Runner) release(ctx context.Context, d *plan.PlannedDraw, rel *plan.Pla
 // finished reports to the observer that a release is made, unless a part of it is.
 func (r *Runner) finished(rel *plan.PlannedRelease) {
 	if r.part == nil {
-		r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
+		r.options.Observe(Progress{Kind: "release-done", Release: rel.Job.Name})
 	}
 }
 
@@ -399,7 +399,7 @@ func (r *Runner) once(ctx context.Context, rel *plan.PlannedRelease, src *noise.
 // late confines the result of a plugin that declared its finish after rows were read: the constants of
 // the finish may come from one.
 func late(rel *plan.PlannedRelease, mech *mechanism, result *sdk.Result) error {
-	if !rel.Late || mech.builtin || rel.Plan.Finish == nil {
+	if !rel.Replanned || mech.builtin || rel.Plan.Finish == nil {
 		return nil
 	}
 	if err := host.Hold(rel.Request(), result); err != nil {

@@ -26,7 +26,7 @@ func (r *Runner) Figures(ctx context.Context, measured []*Measurement) error {
 				return err
 			}
 			r.keep(rel, result)
-			r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
+			r.options.Observe(Progress{Kind: "release-done", Release: rel.Job.Name})
 		}
 		return nil
 	})

@@ -53,8 +53,8 @@ func (s *Slices) sum(ctx context.Context, sum summer, period int, add bool, key 
 
 // sliceSums has the mechanisms add up the rows of one slice.
 func sliceSums(ctx context.Context, p *plan.Planned, t *OpenedTable, sum summer) (vectors map[string][][][]int64, err error) {
-	r := New(p, t, nil, Options{Observe: func(Event) {}})
-	r.part = &part{tally: Tally{Vectors: map[string][][][]int64{}}, sum: sum}
+	r := New(p, t, nil, Options{Observe: func(Progress) {}})
+	r.part = &remotePart{tally: Tally{Vectors: map[string][][][]int64{}}, sum: sum}
 	err = guarded(func() error {
 		unused, err := noise.NewSource()
 		if err != nil {

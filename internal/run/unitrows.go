@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
@@ -355,7 +355,7 @@ var (
 
 // unitFailure translates an error of a fold, an index, a cap or a selection of keys, whenever it comes.
 func unitFailure(err error) error {
-	for known, f := range map[error]error{units.ErrNullKey: errNoUnit, nameless.ErrFull: errTempFull, nameless.ErrUnusable: errTempUnusable, units.ErrLimit: errTooMany} {
+	for known, f := range map[error]error{units.ErrNullKey: errNoUnit, unlinked.ErrFull: errTempFull, unlinked.ErrUnusable: errTempUnusable, units.ErrLimit: errTooMany} {
 		if errors.Is(err, known) {
 			return f
 		}

@@ -142,7 +142,7 @@ output: {dir: out}
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := New(p.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
+		r := New(p.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 		for name, m := range answering {
 			one := d
 			one.Mechanism = m

@@ -209,15 +209,15 @@ func inProcess(builtins map[string]sdk.Mechanism) summer {
 	}
 }
 
-// part collects the sums that a runner makes for another machine, or of one slice of a series.
-type part struct {
+// remotePart collects the sums that a runner makes for another machine, or of one slice of a series.
+type remotePart struct {
 	sum   summer
 	mu    sync.Mutex
 	tally Tally
 }
 
 // add runs the mechanism of a release on the rows of this machine, and keeps what its noise calls add up.
-func (p *part) add(ctx context.Context, rel *plan.PlannedRelease, alone bool, feed func(context.Context, host.RowWriter) error) error {
+func (p *remotePart) add(ctx context.Context, rel *plan.PlannedRelease, alone bool, feed func(context.Context, host.RowWriter) error) error {
 	vectors, err := p.sum(ctx, rel, alone, feed)
 	if err != nil {
 		return err
@@ -232,8 +232,8 @@ func (p *part) add(ctx context.Context, rel *plan.PlannedRelease, alone bool, fe
 // places the rows of part i in the table that is drawn from. Each shard is a table of its own, and so is each part of a draw
 // from a frame.
 func (e *errand) add(ctx context.Context, t *OpenedTable, i int, at samplers.Part) (*Tally, error) {
-	r := New(e.plan, t, nil, Options{Observe: func(Event) {}})
-	r.part = &part{tally: Tally{Vectors: map[string][][][]int64{}}, sum: inProcess(e.builtins)}
+	r := New(e.plan, t, nil, Options{Observe: func(Progress) {}})
+	r.part = &remotePart{tally: Tally{Vectors: map[string][][][]int64{}}, sum: inProcess(e.builtins)}
 	r.begins = func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error) {
 		name := e.plan.Draws[slices.IndexFunc(e.plan.Draws, func(o *plan.PlannedDraw) bool { return o.Design == d })].Name
 		p, drawn := at, i

@@ -82,7 +82,7 @@ func readFiles() ([]goFile, error) {
 // trustedBase reads the packages that hold rows, draw noise, charge or remember from the list
 // that the tests of the house keep.
 func trustedBase() ([]string, error) {
-	const list = "internal/testkit/house/trusted.txt"
+	const list = "internal/testkit/archtest/trusted.txt"
 	text, err := os.ReadFile(list)
 	if err != nil {
 		return nil, err

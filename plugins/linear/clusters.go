@@ -115,7 +115,7 @@ func overUp(a *big.Int, b int64) *big.Int {
 // much together, whatever the other rows are.
 func besideProducts(r Reach, move *big.Int, parts int) Reach {
 	square := times(move, move)
-	return Beneath(r, Reach{Parts: parts, Touch: parts, Come: norms(move, square), Stay: norms(times(whole(2), move), times(whole(4), square))})
+	return Beneath(r, Reach{Parts: parts, Touch: parts, Arrive: norms(move, square), Replace: norms(times(whole(2), move), times(whole(4), square))})
 }
 
 // products are the sums over clusters of z², z·n and n², where a row has z and n ≥ |z|.

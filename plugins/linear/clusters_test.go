@@ -112,7 +112,7 @@ func TestReachOfClusters(t *testing.T) {
 		u := c.cells.Units(req.Public, q.Values...)
 		l1, l2, _ := q.Reach.Sensitivity(u)
 		twin := l1.ReplaceOne
-		if c.twin.Come.L1.Int64() == 1 { // the sums alone, without products
+		if c.twin.Arrive.L1.Int64() == 1 { // the sums alone, without products
 			twin *= 2. / 3
 		} else {
 			one, _, _ := c.twin.Sensitivity(u)
@@ -241,15 +241,15 @@ func TestEveryReachOfClusters(t *testing.T) {
 				for _, r := range rows {
 					with := vector(r, added(first, r), second)
 					one, two := distance(none, with)
-					if one > f(reach.Come.L1) || two > f(reach.Come.Square) {
-						t.Fatalf("%s: row %v beside totals %v moves by %v and √%v, declared are %v and √%v", c.name, r, first, one, two, reach.Come.L1, reach.Come.Square)
+					if one > f(reach.Arrive.L1) || two > f(reach.Arrive.Square) {
+						t.Fatalf("%s: row %v beside totals %v moves by %v and √%v, declared are %v and √%v", c.name, r, first, one, two, reach.Arrive.L1, reach.Arrive.Square)
 					}
 					come = math.Max(come, one)
 					for _, s := range rows {
 						for _, other := range [][]int64{vector(s, added(first, s), second), vector(s, first, added(second, s))} {
 							one, two := distance(with, other)
-							if one > f(reach.Stay.L1) || two > f(reach.Stay.Square) {
-								t.Fatalf("%s: rows %v and %v beside totals %v, %v differ by %v and √%v, declared are %v and √%v", c.name, r, s, first, second, one, two, reach.Stay.L1, reach.Stay.Square)
+							if one > f(reach.Replace.L1) || two > f(reach.Replace.Square) {
+								t.Fatalf("%s: rows %v and %v beside totals %v, %v differ by %v and √%v, declared are %v and √%v", c.name, r, s, first, second, one, two, reach.Replace.L1, reach.Replace.Square)
 							}
 							stay = math.Max(stay, one)
 						}
@@ -257,11 +257,11 @@ func TestEveryReachOfClusters(t *testing.T) {
 				}
 			}
 		}
-		if come < c.least*f(reach.Come.L1) || stay < c.least*f(reach.Stay.L1) {
-			t.Errorf("%s: pairs move by up to %v of %v, and %v of %v", c.name, come, reach.Come.L1, stay, reach.Stay.L1)
+		if come < c.least*f(reach.Arrive.L1) || stay < c.least*f(reach.Replace.L1) {
+			t.Errorf("%s: pairs move by up to %v of %v, and %v of %v", c.name, come, reach.Arrive.L1, stay, reach.Replace.L1)
 		}
 		// The twin squares each row by itself.
-		if twin := f(Squared(c.low, c.high, max(c.d, c.high, -c.low)).Come.L1); come <= twin && !c.products {
+		if twin := f(Squared(c.low, c.high, max(c.d, c.high, -c.low)).Arrive.L1); come <= twin && !c.products {
 			t.Errorf("%s: rows that are squared by themselves, %v, are not refuted by %v", c.name, twin, come)
 		}
 	}

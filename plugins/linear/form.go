@@ -100,7 +100,7 @@ func form(req sdk.PlanRequest, maker Maker) (*Form, []claim, error) {
 		if f.Cells.N > maxNumbers/q.Reach.Parts {
 			return nil, nil, fmt.Errorf("by: the groups make a vector of more than %d numbers", maxNumbers)
 		}
-		if q.Reach.Come.L1.Sign() == 0 {
+		if q.Reach.Arrive.L1.Sign() == 0 {
 			return nil, nil, errors.New("column: no row adds anything that noise could hide; the bounds are too close together")
 		}
 		var c claim
@@ -170,7 +170,7 @@ func Sums(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.H
 	each, most := req.Public.Cap.Each(), int64(MostRows(req.Public))
 	if each > 1 { // so that no sum of rows that count so often overflows
 		for _, q := range f.Queries {
-			one, _ := q.Reach.Come.L1.Float64()
+			one, _ := q.Reach.Arrive.L1.Float64()
 			most = min(most, int64(0x1p62/(float64(each)*one)))
 		}
 	}

@@ -11,8 +11,8 @@ import (
 type Reach struct {
 	// Parts is the number of numbers in a cell, and Touch the number of them that one row can add to.
 	Parts, Touch int
-	// Come bounds the vector of one row, and Stay the difference of the vectors of two.
-	Come, Stay Norms
+	// Arrive bounds the vector of one row, and Replace the difference of the vectors of two.
+	Arrive, Replace Norms
 }
 
 // Norms is a bound in both norms: L1, and the square of L2.
@@ -46,11 +46,11 @@ func Scalar(low, high int64) Reach { return Box([2]int64{low, high}) }
 //
 // A row adds a whole number to each part i that lies in ranges[i].
 func Box(ranges ...[2]int64) Reach {
-	r := Reach{Parts: len(ranges), Touch: len(ranges), Come: zero(), Stay: zero()}
+	r := Reach{Parts: len(ranges), Touch: len(ranges), Arrive: zero(), Replace: zero()}
 	for _, b := range ranges {
 		low, high := whole(b[0]), whole(b[1])
-		r.Come.side(larger(new(big.Int).Abs(low), new(big.Int).Abs(high)))
-		r.Stay.side(new(big.Int).Sub(high, low))
+		r.Arrive.side(larger(new(big.Int).Abs(low), new(big.Int).Abs(high)))
+		r.Replace.side(new(big.Int).Sub(high, low))
 	}
 	return r
 }
@@ -71,9 +71,9 @@ func (n *Norms) side(length *big.Int) {
 func Simplex(parts, touch int, total int64) Reach {
 	t := whole(total)
 	one := norms(t, times(t, t))
-	r := Reach{Parts: parts, Touch: touch, Come: one, Stay: one}
+	r := Reach{Parts: parts, Touch: touch, Arrive: one, Replace: one}
 	if parts > 1 { // from one corner to another
-		r.Stay = norms(times(whole(2), t), times(whole(2), one.Square))
+		r.Replace = norms(times(whole(2), t), times(whole(2), one.Square))
 	}
 	return r
 }
@@ -89,8 +89,8 @@ func Beside(half, one int64) Reach {
 	square := func(x *big.Int) *big.Int { return times(x, x) }
 	return Reach{
 		Parts: 2, Touch: 2,
-		Come: norms(plus(h, c), plus(square(h), square(c))),
-		Stay: norms(times(whole(2), h), times(whole(4), square(h))),
+		Arrive:  norms(plus(h, c), plus(square(h), square(c))),
+		Replace: norms(times(whole(2), h), times(whole(4), square(h))),
 	}
 }
 
@@ -117,8 +117,8 @@ func Squared(low, high, d int64) Reach {
 	square = plus(square, plus(times(whole(2), over(times(m, m), by)), whole(1)))
 	return Reach{
 		Parts: 2, Touch: 2,
-		Come: norms(plus(m, top), plus(times(m, m), times(top, top))),
-		Stay: norms(l1, square),
+		Arrive:  norms(plus(m, top), plus(times(m, m), times(top, top))),
+		Replace: norms(l1, square),
 	}
 }
 
@@ -130,7 +130,7 @@ func Squared(low, high, d int64) Reach {
 // behind them.
 func Beneath(a, b Reach) Reach {
 	both := func(x, y Norms) Norms { return norms(plus(x.L1, y.L1), plus(x.Square, y.Square)) }
-	return Reach{Parts: a.Parts + b.Parts, Touch: a.Touch + b.Touch, Come: both(a.Come, b.Come), Stay: both(a.Stay, b.Stay)}
+	return Reach{Parts: a.Parts + b.Parts, Touch: a.Touch + b.Touch, Arrive: both(a.Arrive, b.Arrive), Replace: both(a.Replace, b.Replace)}
 }
 
 // Single is the reach of a number in one of several parts.
@@ -140,12 +140,12 @@ func Beneath(a, b Reach) Reach {
 // A row adds a whole number v with |v| ≤ most to at most one of the parts.
 func Single(parts int, most int64) Reach {
 	m := whole(most)
-	return Reach{Parts: parts, Touch: 1, Come: norms(m, times(m, m)), Stay: norms(times(whole(2), m), times(whole(4), times(m, m)))}
+	return Reach{Parts: parts, Touch: 1, Arrive: norms(m, times(m, m)), Replace: norms(times(whole(2), m), times(whole(4), times(m, m)))}
 }
 
 // swap bounds the difference of the vectors of two rows, where one row may be missing.
 func (r Reach) swap() Norms {
-	return norms(larger(r.Stay.L1, r.Come.L1), larger(r.Stay.Square, r.Come.Square))
+	return norms(larger(r.Replace.L1, r.Arrive.L1), larger(r.Replace.Square, r.Arrive.Square))
 }
 
 // Units bounds the spread of the rows of one unit over the cells.
@@ -176,18 +176,18 @@ func (r Reach) Sensitivity(u Units) (l1, l2 privacy.Sensitivity, coordinates int
 	}
 	swap := r.swap()
 	if !u.Leaves && u.Groups == 1 && u.Rows == 1 {
-		swap = r.Stay
+		swap = r.Replace
 	}
 	move := func(pick func(Norms) *big.Int) *big.Int {
 		at := func(o int64) *big.Int {
-			return plus(times(whole(o), pick(swap)), times(whole(2*(k-o)), pick(r.Come)))
+			return plus(times(whole(o), pick(swap)), times(whole(2*(k-o)), pick(r.Arrive)))
 		}
 		return larger(at(least), at(k))
 	}
 	sides, squares := func(n Norms) *big.Int { return n.L1 }, func(n Norms) *big.Int { return n.Square }
-	l1 = privacy.Sensitivity{AddRemove: up(times(times(whole(k), rows), r.Come.L1)), ReplaceOne: up(times(rows, move(sides)))}
+	l1 = privacy.Sensitivity{AddRemove: up(times(times(whole(k), rows), r.Arrive.L1)), ReplaceOne: up(times(rows, move(sides)))}
 	l2 = privacy.Sensitivity{
-		AddRemove:  root(times(times(whole(k), times(rows, rows)), r.Come.Square)),
+		AddRemove:  root(times(times(whole(k), times(rows, rows)), r.Arrive.Square)),
 		ReplaceOne: root(times(times(rows, rows), move(squares))),
 	}
 	parts, touch := int64(r.Parts), min(int64(r.Parts), u.Rows*int64(r.Touch))

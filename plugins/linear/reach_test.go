@@ -258,7 +258,7 @@ func TestBrokenSensitivities(t *testing.T) {
 		"switch counted once": with(func(r *Reach, u *Units) { u.Cells = u.Groups }),
 		"swap as often as there are rows": func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {
 			l1, l2, n := r.Sensitivity(u) // Δ_replace·k·r, which P22 says is wrong
-			l1.ReplaceOne = up(times(whole(u.Groups*u.Rows), r.Stay.L1))
+			l1.ReplaceOne = up(times(whole(u.Groups*u.Rows), r.Replace.L1))
 			return l1, l2, n
 		},
 		"replaced counts as added": func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {
@@ -268,7 +268,7 @@ func TestBrokenSensitivities(t *testing.T) {
 		},
 		"root of the rows": func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {
 			l1, l2, n := r.Sensitivity(u) // √(k·r) in the place of √k·r: rows of a cell do not lie apart
-			l2.AddRemove = root(times(whole(u.Groups*u.Rows), r.Come.Square))
+			l2.AddRemove = root(times(whole(u.Groups*u.Rows), r.Arrive.Square))
 			return l1, l2, n
 		},
 		"half of the numbers": func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {

@@ -195,7 +195,7 @@ func (l *layout) reach() linear.Reach {
 	sides.Mul(sides, big.NewInt(t))
 	return linear.Reach{
 		Parts: l.size, Touch: l.size,
-		Come: linear.Norms{L1: sides, Square: come},
-		Stay: linear.Norms{L1: new(big.Int).Lsh(sides, 1), Square: stay},
+		Arrive:  linear.Norms{L1: sides, Square: come},
+		Replace: linear.Norms{L1: new(big.Int).Lsh(sides, 1), Square: stay},
 	}
 }

@@ -125,7 +125,7 @@ type numeratorAlone struct{ Mechanism }
 func (numeratorAlone) form(req sdk.PlanRequest) (*linear.Form, error) {
 	f, err := form(req)
 	if err == nil {
-		high, _ := f.Queries[0].Reach.Come.L1.Float64()
+		high, _ := f.Queries[0].Reach.Arrive.L1.Float64()
 		f.Queries[0].Reach = linear.Scalar(0, int64(high))
 		f.Queries[0].Reach.Parts = 2
 	}

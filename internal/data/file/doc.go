@@ -4,7 +4,7 @@
 // an end, a file larger than the memory. [Open] opens regular files only and never waits
 // for another process. [Read] also bounds the bytes that it takes into memory, before it
 // takes them. Everything that a job, a flag or a catalog names is opened here; a test in
-// package house holds that.
+// package archtest holds that.
 //
 // A file of the wrong kind may hold private rows: [Looks] says what a file looks like, and
 // quotes nothing of it (P33).

@@ -14,5 +14,5 @@
 //
 // # What it may import
 //
-// internal/data/nameless and the standard library.
+// internal/data/unlinked and the standard library.
 package store

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/dprelease/dprelease/internal/data/companion"
-	"github.com/dprelease/dprelease/internal/data/nameless"
 	"github.com/dprelease/dprelease/internal/data/store/call"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 	"github.com/dprelease/dprelease/internal/guard"
 )
 
@@ -22,7 +22,7 @@ var ErrProgram = errors.New("is in object storage, which the program " + call.Pr
 type program struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	scratch *nameless.File
+	scratch *unlinked.File
 
 	mu      sync.Mutex
 	to      *gob.Encoder
@@ -45,7 +45,7 @@ func start(ctx context.Context) (*program, error) {
 	if path == "" {
 		return nil, ErrProgram
 	}
-	scratch, err := nameless.New("")
+	scratch, err := unlinked.New("")
 	if err != nil {
 		return nil, ErrScratch
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 )
 
-// Spool writes rows of a database, which come once and in any order, to a file of package nameless. Then they can be read
+// Spool writes rows of a database, which come once and in any order, to a file of package unlinked. Then they can be read
 // like any other file, and more than once. Memory does not grow with them.
 //
 // Callers append the values of a row column by column, and call EndRow.
 type Spool struct {
-	file  *nameless.File
+	file  *unlinked.File
 	out   *ipc.FileWriter
 	build *array.RecordBuilder
 	rows  int
@@ -47,7 +47,7 @@ func NewSpool(columns []Column) (*Spool, error) {
 		}
 		fields[i] = arrow.Field{Name: c.Name, Type: typ, Nullable: true}
 	}
-	f, err := nameless.New("")
+	f, err := unlinked.New("")
 	if err != nil {
 		return nil, spoolError(err)
 	}
@@ -62,7 +62,7 @@ func NewSpool(columns []Column) (*Spool, error) {
 
 // spoolError drops the text of a system's error.
 func spoolError(err error) error {
-	if errors.Is(err, nameless.ErrFull) {
+	if errors.Is(err, unlinked.ErrFull) {
 		return fail(CodeLimit, "", "the folder of temporary files has no room for the rows: name another one (TMPDIR)")
 	}
 	return fail(CodeUnreadable, "", "the folder of temporary files cannot be used")
@@ -154,7 +154,7 @@ func (s *Spool) Table(ctx context.Context, name string, others []Column, limit i
 }
 
 // spooled is the content of a spool. Nobody else can open the file.
-type spooled struct{ *nameless.File }
+type spooled struct{ *unlinked.File }
 
 // Unchanged returns nil.
 func (spooled) Unchanged() error { return nil }

@@ -121,7 +121,7 @@ func (u *subject) option(ctx context.Context, k candidate, target privacy.Point)
 	if k.made != nil {
 		return u.planned(ctx, k, x)
 	}
-	target, err := plan.OnSample(u.table.sampling, u.job.Dataset.Relation, privacy.Point{Epsilon: target.Epsilon * plan.KeptBack, Delta: target.Delta * plan.KeptBack})
+	target, err := plan.OnSample(u.table.sampling, u.job.Dataset.Relation, privacy.Point{Epsilon: target.Epsilon * plan.RoundingReserve, Delta: target.Delta * plan.RoundingReserve})
 	var under []privacy.Relation
 	if err == nil {
 		x.Sample, under, err = k.budget(target)

@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 )
 
 // Counter adds up the number of units of each key. Beyond its limit of memory it writes its keys, by a hash, to a file of
-// package nameless, whose errors it returns.
+// package unlinked, whose errors it returns.
 type Counter struct {
 	memory int64
 	dir    string
 	units  map[string]int64
 	bytes  int64
-	disk   *nameless.File // nil as long as all keys fit in memory
-	parts  []nameless.Stream
+	disk   *unlinked.File // nil as long as all keys fit in memory
+	parts  []unlinked.Stream
 	seed   maphash.Seed
 	spills int
 }
@@ -55,7 +55,7 @@ const counterParts = 64
 // spill writes all keys to the disk, each to the part that a hash with a secret of the run names.
 func (c *Counter) spill() (err error) {
 	if c.disk == nil {
-		if c.disk, err = nameless.New(c.dir); err != nil {
+		if c.disk, err = unlinked.New(c.dir); err != nil {
 			return err
 		}
 		for range counterParts {
@@ -97,7 +97,7 @@ func (c *Counter) Counts(visit func(key string, units int64) error) error {
 }
 
 // part counts the keys of one part, which may have to be divided again.
-func (c *Counter) part(p *nameless.Stream, visit func(key string, units int64) error) error {
+func (c *Counter) part(p *unlinked.Stream, visit func(key string, units int64) error) error {
 	if err := p.End(); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -79,7 +79,7 @@ func TestMillionKeys(t *testing.T) {
 
 func TestCounterStops(t *testing.T) {
 	c := NewCounter(1, t.TempDir()+"/none")
-	if err := c.Add("a", 1); !errors.Is(err, nameless.ErrUnusable) {
+	if err := c.Add("a", 1); !errors.Is(err, unlinked.ErrUnusable) {
 		t.Error(err)
 	}
 	mine := errors.New("mine")

@@ -14,7 +14,7 @@
 //
 // # What it may import
 //
-// The standard library, privacy for the events, internal/noise for the coins and internal/data/nameless for a file. It reads no table.
+// The standard library, privacy for the events, internal/noise for the coins and internal/data/unlinked for a file. It reads no table.
 //
 // # What it promises
 //

@@ -28,18 +28,18 @@
 //
 // # Memory
 //
-// A Folder, an Index and a Capper each have a limit of memory. What does not fit goes to a file of package nameless. Beyond its
+// A Folder, an Index and a Capper each have a limit of memory. What does not fit goes to a file of package unlinked. Beyond its
 // limit each of them takes a few megabytes that do not grow with the table. A Capper also takes a bit for each row, and an
 // Index that uses its file at most one more. On the disk a Capper takes 16 bytes for each row, and an Index 32 and the key's
 // text.
 //
 // # What it may import
 //
-// internal/data/table for columns, internal/noise for random choices, and internal/data/nameless for files. It opens no table and knows no job.
+// internal/data/table for columns, internal/noise for random choices, and internal/data/unlinked for files. It opens no table and knows no job.
 //
 // # What it promises
 //
-// No value makes it fail (P24). Its errors are fixed texts: ErrNullKey, ErrLimit and those of package nameless
+// No value makes it fail (P24). Its errors are fixed texts: ErrNullKey, ErrLimit and those of package unlinked
 // say only that the case occurred (P20).
 //
 // # What it does not protect against

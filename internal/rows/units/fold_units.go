@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 )
 
 // blockUnits is the number of units of a block.
@@ -24,7 +24,7 @@ type FoldedUnits struct {
 	memory  int64    // the most bytes that blocks may take
 	taken   int64    // by all blocks, on the disk or not
 	dir     string
-	disk    *nameless.File
+	disk    *unlinked.File
 }
 
 // foldedBlock holds the folded values of up to blockUnits units.
@@ -150,7 +150,7 @@ func (u *FoldedUnits) end() (err error) {
 		return nil
 	}
 	if u.disk == nil {
-		if u.disk, err = nameless.New(u.dir); err != nil {
+		if u.disk, err = unlinked.New(u.dir); err != nil {
 			return err
 		}
 	}

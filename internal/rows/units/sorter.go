@@ -1,22 +1,22 @@
 package units
 
-import "github.com/dprelease/dprelease/internal/data/nameless"
+import "github.com/dprelease/dprelease/internal/data/unlinked"
 
 // Sorter sorts rows, of some words each, by the part that they belong to: that of a unit, or a group. The rows of a part come
 // back in the order in which they were added. Beyond its limit of memory a Sorter writes all rows to a file of package
-// nameless, whose errors it returns.
+// unlinked, whose errors it returns.
 type Sorter struct {
 	width, page int // words of a row, and of a page
 	parts       []sortedRows
 	memory      int64
 	held        int64 // bytes of rows in memory
 	dir         string
-	disk        *nameless.File // nil as long as everything fits in memory
+	disk        *unlinked.File // nil as long as everything fits in memory
 }
 
 // sortedRows are the rows of a part: the first ones on the disk, the others in memory.
 type sortedRows struct {
-	nameless.Stream
+	unlinked.Stream
 	stored int64 // words on the disk
 	pages  [][]uint32
 }
@@ -48,7 +48,7 @@ func (s *Sorter) Add(part int, row ...uint32) error {
 // spill writes all rows to the disk.
 func (s *Sorter) spill() (err error) {
 	if s.disk == nil {
-		if s.disk, err = nameless.New(s.dir); err != nil {
+		if s.disk, err = unlinked.New(s.dir); err != nil {
 			return err
 		}
 	}

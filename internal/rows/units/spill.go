@@ -3,7 +3,7 @@ package units
 import (
 	"unsafe"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 )
 
 // asBytes returns the memory of numbers. Machines are little-endian: see package table.
@@ -16,13 +16,13 @@ const spillBuffer = 1 << 16
 
 // partition is a sequence of records in a file. It is written, ended, and then read.
 type partition struct {
-	nameless.Stream
+	unlinked.Stream
 	records int64 // counted by their writer
 	extra   int64 // bytes that records take in memory beside their words
 }
 
 // newPartitions makes a partition for each shard.
-func newPartitions(disk *nameless.File) []partition {
+func newPartitions(disk *unlinked.File) []partition {
 	parts := make([]partition, shards)
 	for i := range parts {
 		parts[i].Stream = disk.Stream()
@@ -42,7 +42,7 @@ func (p *partition) writeWords(w ...uint64) error { return p.write(asBytes(w)) }
 func (p *partition) reader(buffer int) *partReader { return &partReader{p.Reader(buffer)} }
 
 // partReader reads the records of a partition.
-type partReader struct{ *nameless.Reader }
+type partReader struct{ *unlinked.Reader }
 
 // words fills w.
 func (r *partReader) words(w []uint64) error { return r.Fill(asBytes(w)) }

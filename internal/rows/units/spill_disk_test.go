@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 	"github.com/dprelease/dprelease/internal/noise"
 )
 
@@ -51,13 +51,13 @@ func fillDisk(dir string, blocks int, before func(f *Folder, x *Index)) error {
 }
 
 // full is a device that has no room for anything.
-func full(t *testing.T) *nameless.File {
+func full(t *testing.T) *unlinked.File {
 	t.Helper()
 	f, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return must(nameless.Open(f, make([]byte, nameless.KeyBytes)))
+	return must(unlinked.Open(f, make([]byte, unlinked.KeyBytes)))
 }
 
 func TestAFullDiskIsSaid(t *testing.T) {
@@ -67,11 +67,11 @@ func TestAFullDiskIsSaid(t *testing.T) {
 		"index":   func(_ *Folder, x *Index) { x.disk = full(t); x.parts = newPartitions(x.disk) },
 		"numbers": func(_ *Folder, x *Index) { x.numbers.disk = full(t) },
 	} {
-		if err := fillDisk(dir, 8, before); !errors.Is(err, nameless.ErrFull) {
+		if err := fillDisk(dir, 8, before); !errors.Is(err, unlinked.ErrFull) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := fillDisk(filepath.Join(dir, "not there"), 2, nil); !errors.Is(err, nameless.ErrUnusable) {
+	if err := fillDisk(filepath.Join(dir, "not there"), 2, nil); !errors.Is(err, unlinked.ErrUnusable) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	if err := fillDisk(dir, 8, nil); err != nil {
@@ -88,7 +88,7 @@ func TestAFullDiskIsSaid(t *testing.T) {
 	if err == nil {
 		_, err = c.Finish()
 	}
-	if !errors.Is(err, nameless.ErrFull) {
+	if !errors.Is(err, unlinked.ErrFull) {
 		t.Errorf("cap: %v", err)
 	}
 }

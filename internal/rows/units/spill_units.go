@@ -3,7 +3,7 @@ package units
 import (
 	"unsafe"
 
-	"github.com/dprelease/dprelease/internal/data/nameless"
+	"github.com/dprelease/dprelease/internal/data/unlinked"
 )
 
 // Units that do not fit in memory are written to partitions by the top bits of their hashes, as partial results, and
@@ -16,7 +16,7 @@ type overflow struct {
 	width int            // words of a record
 	limit int64          // the most bytes that units may take
 	dir   string         // where the others go; "" is the folder of temporary files
-	disk  *nameless.File // nil as long as all units fit in memory
+	disk  *unlinked.File // nil as long as all units fit in memory
 	parts []partition
 }
 
@@ -38,7 +38,7 @@ func (o *overflow) makeRoom(more int64, spill func() error) error {
 // spill hands all units to write, shard by shard, and forgets them. write may change the record that it gets.
 func (o *overflow) spill(write func(shard int, p *partition, record []uint64, text []byte) error) (err error) {
 	if o.disk == nil {
-		if o.disk, err = nameless.New(o.dir); err != nil {
+		if o.disk, err = unlinked.New(o.dir); err != nil {
 			return err
 		}
 		o.parts = newPartitions(o.disk)

@@ -19,7 +19,7 @@ const (
 
 func (n NullUnits) valid() bool { return n == RefuseNulls || n == DropNulls || n == OwnNulls }
 
-// The errors after the first row, beside those of package nameless. Their texts are fixed (P20).
+// The errors after the first row, beside those of package unlinked. Their texts are fixed (P20).
 var (
 	ErrNullKey = errors.New("units: a row names no unit")
 	ErrLimit   = errors.New("units: there are more units than can be numbered")

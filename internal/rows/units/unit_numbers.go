@@ -1,6 +1,6 @@
 package units
 
-import "github.com/dprelease/dprelease/internal/data/nameless"
+import "github.com/dprelease/dprelease/internal/data/unlinked"
 
 // numbers holds a number for each row. The first pages are in memory, and the others on the disk, except the last page until
 // it is full.
@@ -10,7 +10,7 @@ type numbers struct {
 	pages [][]uint32 // of chunkRows numbers
 	last  []uint32   // the last page
 	rows  int64
-	disk  *nameless.File
+	disk  *unlinked.File
 }
 
 // add adds the numbers of the next rows.
@@ -38,7 +38,7 @@ func (n *numbers) keep() (err error) {
 		return nil
 	}
 	if n.disk == nil {
-		if n.disk, err = nameless.New(n.dir); err != nil {
+		if n.disk, err = unlinked.New(n.dir); err != nil {
 			return err
 		}
 	}

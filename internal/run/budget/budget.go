@@ -184,7 +184,7 @@ func (b *Budget) wait(ctx context.Context, t *run.OpenedTable, ask func() (ledge
 		case err != nil:
 			return s, failure.OfLedger(ctx, err)
 		case s.Busy:
-			b.options.Observe(run.Event{Kind: "waiting"})
+			b.options.Observe(run.Progress{Kind: "waiting"})
 			if time.Since(start) >= limit {
 				return s, failure.New(failure.ExitLedger, "RUN_ELSEWHERE", "another run of this job is at work and did not finish in %s; nothing was drawn and nothing debited", limit)
 			}
@@ -293,7 +293,7 @@ type Options struct {
 	Hold    func(context.Context) error // waits until files may be shown
 	Lease   time.Duration               // of the run; 0 is the ledger's
 	Disk    output.Disk                 // nil is the real one
-	Observe func(run.Event)             // told what happens, one call at a time
+	Observe func(run.Progress)          // told what happens, one call at a time
 	Reach   func(point string)          // told when the run gets to a named point
 }
 
@@ -400,6 +400,6 @@ func (b *Budget) again(ctx context.Context, r *ledger.Release) (*Earlier, error)
 			return nil, err
 		}
 	}
-	b.options.Observe(run.Event{Kind: "published"})
+	b.options.Observe(run.Progress{Kind: "published"})
 	return &Earlier{dir, rep, output.StoredResults(rep, files)}, nil
 }

@@ -72,7 +72,7 @@ func Open(ctx context.Context, p *plan.Priced, t *run.OpenedTable, ids map[strin
 			if !named {
 				made += ", because the job names none"
 			}
-			o.Observe(run.Event{Kind: "ledger", Message: made})
+			o.Observe(run.Progress{Kind: "ledger", Message: made})
 		}
 	}
 	if err != nil {

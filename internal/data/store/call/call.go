@@ -72,7 +72,7 @@ type Request struct {
 	ID       int
 	Kind     Kind
 	Address  string
-	Secret   []byte // of the scratch file (package nameless), with Open
+	Secret   []byte // of the scratch file (package unlinked), with Open
 	Key      string
 	Most     int
 	Ranges   []Range

@@ -50,7 +50,7 @@ func (m margin) form(req sdk.PlanRequest) (*linear.Form, error) {
 	norms := linear.Norms{L1: side.Add(side, big.NewInt(1)), Square: square}
 	counts := make([]int64, n)
 	q := linear.Query{
-		Values: []sdk.Column{c}, Reach: linear.Reach{Parts: 1 + n, Touch: 1 + n, Come: norms, Stay: norms},
+		Values: []sdk.Column{c}, Reach: linear.Reach{Parts: 1 + n, Touch: 1 + n, Arrive: norms, Replace: norms},
 		Add: func(b linear.Block, _ []int64) {
 			for i, code := range b.Columns[0].Codes {
 				if b.Cell(i) >= 0 {

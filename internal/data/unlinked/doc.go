@@ -1,4 +1,4 @@
-// Package nameless keeps on a disk what does not fit in memory, or comes only once: rows of a database, ranges of an
+// Package unlinked keeps on a disk what does not fit in memory, or comes only once: rows of a database, ranges of an
 // object, units and keys. Everything that the program puts aside goes through here, so all of it is kept in one way
 // (docs/decisions/temporary-files.md): a File has no name, and what stands in it is encrypted with a key that only the
 // process knows.
@@ -17,4 +17,4 @@
 // How large a File becomes, and when, can be seen from outside (P19). Whoever reads the memory of the process, its swap or a
 // core dump reads the key, and the rows as well. Bytes that somebody changes on the disk are not noticed: who can do that can
 // change the process, too.
-package nameless
+package unlinked

@@ -1,4 +1,4 @@
-package nameless
+package unlinked
 
 import (
 	"crypto/rand"

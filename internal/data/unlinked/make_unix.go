@@ -1,6 +1,6 @@
 //go:build unix
 
-package nameless
+package unlinked
 
 import "os"
 

@@ -1,4 +1,4 @@
-package nameless
+package unlinked
 
 import (
 	"crypto/aes"
@@ -16,8 +16,8 @@ import (
 
 // The errors of a File. Their texts are fixed, because those of a system name paths.
 var (
-	ErrFull     = errors.New("nameless: the folder of temporary files has no room")
-	ErrUnusable = errors.New("nameless: the folder of temporary files cannot be used")
+	ErrFull     = errors.New("unlinked: the folder of temporary files has no room")
+	ErrUnusable = errors.New("unlinked: the folder of temporary files cannot be used")
 )
 
 // fixed drops the text of a system's error.
