@@ -66,7 +66,7 @@ func TestFilteredGroupsThatStay(t *testing.T) {
 		cells                 float64
 	}{
 		{"", "all", "where: \"x > 0\"", 1}, {"", "pois", "where: \"x > 0\"", 1}, {"", "srs", "where: \"x > 0\"", 2},
-		{unit, "all", "having: \"x > 0\"", 1}, {unit, "table", "where: \"x > 0\"", 2},
+		{unit, "all", "having: \"x > 0\"", 1}, {unit, "all", "where: \"x > 0\"", 2},
 		{"\n  unit: {column: id, name: person}\n  cap: {groups: 1, rows: 1}", "all", "where: \"x > 0\"", 2},
 		{"\n  collected: {method: srswor, population: 5000}", "all", "where: \"x > 0\"", 2},
 	} {
