@@ -169,7 +169,7 @@ func TestComparisonAsCSV(t *testing.T) {
 	}
 	const head = "release,value,a,b,difference,noise_low,noise_high,interval_low,interval_high,verdict\n"
 	for from, want := range map[string]string{
-		"table":  head + "r,north,100.0,120.0,20.0,11.5,28.5,11.5,28.5,larger than noise explains\nr,south,,,,,,,,suppressed\n",
+		"all":    head + "r,north,100.0,120.0,20.0,11.5,28.5,11.5,28.5,larger than noise explains\nr,south,,,,,,,,suppressed\n",
 		"sample": head + "r,north,100.0,120.0,20.0,11.5,28.5,,,\"larger than noise explains; sampling adds more, which is not public\"\nr,south,,,,,,,,suppressed\n",
 	} {
 		var out bytes.Buffer
