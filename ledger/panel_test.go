@@ -204,6 +204,14 @@ func TestDrawnPanelHasOneSecret(t *testing.T) {
 		if _, err := l.Allotment(background, PanelID(account, "a", true)); codeOf(err) != CodeSample {
 			t.Errorf("the secret of a closed panel: %v", err)
 		}
+		n, err := l.Node(background, PanelID(account, "a", true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := seen(2, drawnWave("a2", "a", 2, 1))
+		if _, err := Unopened(account, q.Opening).Price(&q, map[string]*Node{n.ID: n}); codeOf(err) != CodeSample || !strings.Contains(err.Error(), "closed") {
+			t.Errorf("a plan of a wave of a closed panel: %v", err)
+		}
 		before, err := l.Clock(background)
 		if err != nil {
 			t.Fatal(err)

@@ -69,7 +69,7 @@ func (s *Step) begun() (*Node, error) {
 // at returns the node of a step as it stands.
 func (s *Step) at(nodes map[string]*Node) (*Node, error) {
 	if n := nodes[s.Node]; n != nil {
-		return n, nil
+		return n, n.usable(n.Account, n.Slice)
 	}
 	if s.Node != "" && s.Begins == "" {
 		return nil, refuse(CodeSample, "sample %s is not there", s.Node)
@@ -107,10 +107,10 @@ func (a *Account) priced(q *Request, nodes map[string]*Node, ask pricer) (*Price
 		s := &q.Steps[i]
 		n, err := s.at(nodes)
 		switch {
-		case seen[s.Node]:
-			return nil, refuse(CodeSample, "%s is used twice in one job", n)
 		case err != nil:
 			return nil, err
+		case seen[s.Node]:
+			return nil, refuse(CodeSample, "%s is used twice in one job", n)
 		case n.Kind == KindSeries && len(q.Steps) > 1:
 			return nil, refuse(CodeBill, "the bill of a series lists more than the series")
 		}
