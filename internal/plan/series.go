@@ -93,7 +93,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 		}
 		start := SeriesStart{Name: q.Job.Name, Target: r.target, Method: found.Name}
 		for t := range found.Matrix.Periods() {
-			start.Matrix = append(start.Matrix, found.Matrix.Run(t))
+			start.matrix = append(start.matrix, found.Matrix.Run(t))
 		}
 		calls, err := callsOf(r.Plan.Event, pure)
 		if err != nil {
@@ -110,7 +110,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 			times = math.Sqrt(times)
 		}
 		for _, c := range calls {
-			start.Sizes = append(start.Sizes, roundedSize(sizeOf(c)*times))
+			start.sizes = append(start.sizes, roundedSize(sizeOf(c)*times))
 		}
 		if start.Event, err = privacy.Canonical(r.Plan.Event); err != nil {
 			return nil, err
@@ -176,7 +176,7 @@ func roundedSize(size float64) float64 { return math.Ceil(size*(1+2e-9)*(1<<20))
 
 // joined is the release in its series.
 func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Series, start SeriesStart) (*PlannedRelease, error) {
-	m, err := series.NewMatrix(start.Matrix)
+	m, err := series.NewMatrix(start.matrix)
 	if err != nil {
 		return nil, err
 	}
@@ -185,11 +185,11 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Job.Mechanism, err)
 	}
-	if m.Periods() != len(s.periods) || len(calls) != len(start.Sizes) {
+	if m.Periods() != len(s.periods) || len(calls) != len(start.sizes) {
 		return nil, fmt.Errorf("the series had other periods or other noise when it began")
 	}
 	for i, c := range calls {
-		s.Calls = append(s.Calls, sized(c, start.Sizes[i]))
+		s.Calls = append(s.Calls, sized(c, start.sizes[i]))
 	}
 	if s.Prices, err = periods.Price([]periods.Series{s.Bill()}, j.Dataset.Relation); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/periods"
 )
 
 // SeriesSetup is all that later steps of a series need to know of how it began. It is public. The ledger keeps it
@@ -95,8 +96,9 @@ type SeriesStart struct {
 	Target privacy.Point   `json:"target"` // what its mechanism was asked to spend
 	Event  json.RawMessage `json:"event"`  // what the mechanism planned for one period alone
 	Method string          `json:"method"` // how the matrix was found
-	Matrix [][]int64       `json:"matrix"` // row t: the factors of periods 0 to t in run t
-	Sizes  []float64       `json:"sizes"`  // of the noise of a run, for each noise call of the mechanism: σ, or the scale of Laplace noise
+
+	matrix [][]int64 // row t: the factors of periods 0 to t in run t
+	sizes  []float64 // of the noise of a run, for each noise call of the mechanism: σ, or the scale of Laplace noise
 }
 
 // StepPlan names one step of the series of a job in the ledger.
@@ -114,7 +116,8 @@ func StepPlans(j *job.Job) []string {
 	return out
 }
 
-// begun returns the setup of a series that an earlier run began, nil where this run begins it.
+// begun returns the setup of a series that an earlier run began, nil where this run begins it. Matrices and noise are those that
+// were debited. // P38
 func begun(ctx context.Context, j *job.Job, past Past) (*SeriesSetup, error) {
 	if len(j.Series) == 0 {
 		return nil, nil
@@ -123,5 +126,20 @@ func begun(ctx context.Context, j *job.Job, past Past) (*SeriesSetup, error) {
 	if err != nil || n == nil {
 		return nil, err
 	}
-	return ReadSeriesSetup([]byte(n.Facts))
+	out, err := ReadSeriesSetup([]byte(n.Facts))
+	if err != nil {
+		return nil, err
+	}
+	measured, err := periods.Read(n.Event)
+	if err != nil || len(measured) != len(out.Releases) {
+		return nil, failure.New(failure.ExitLedger, ledger.CodeTampered, "what the ledger says that the series measures cannot be read")
+	}
+	for i, m := range measured {
+		start := &out.Releases[i]
+		start.matrix = m.Matrix
+		for _, c := range m.Calls {
+			start.sizes = append(start.sizes, sizeOf(c))
+		}
+	}
+	return out, nil
 }
