@@ -442,7 +442,7 @@ func datasetReport(j *job.Job) report.Dataset {
 	case d.Folds():
 		out.UnitRows = "folded"
 	case d.Cap != nil:
-		out.UnitRows, out.UnitCap = "capped", &report.Cap{Groups: d.Cap.Groups, Rows: d.Cap.Rows}
+		out.UnitRows, out.UnitCap = "capped", largestCap(j)
 	}
 	if out.UnitRows != "" && len(d.Tables) == 0 {
 		out.UnitMissing = string(d.Key.Missing)
@@ -451,6 +451,20 @@ func datasetReport(j *job.Job) report.Dataset {
 		out.Slice = &report.Slice{Column: s.Column, Is: s.Is}
 	}
 	return out
+}
+
+// largestCap returns the most groups and rows in which a unit of a capped table counts in any release.
+func largestCap(j *job.Job) *report.Cap {
+	var out report.Cap
+	for i := range j.Releases {
+		if c := j.Dataset.CapOf(&j.Releases[i]); c != nil && j.Releases[i].Table == j.Dataset.Table {
+			out.Groups, out.Rows = max(out.Groups, c.Groups), max(out.Rows, c.Rows)
+		}
+	}
+	if out.Rows == 0 { // no release reads it
+		out = report.Cap{Groups: j.Dataset.Cap.Groups, Rows: j.Dataset.Cap.Rows}
+	}
+	return &out
 }
 
 // tablesReport are the tables of a data set with several.
@@ -465,7 +479,7 @@ func tablesReport(j *job.Job) (out []report.DataTable) {
 		case t.Folds():
 			one.UnitRows = "folded"
 		case t.Cap != nil:
-			one.UnitRows, one.UnitCap = "capped", &report.Cap{Groups: t.Cap.Groups, Rows: t.Cap.Rows}
+			one.UnitRows, one.UnitCap = "capped", largestCap(j.Of(t.Name))
 		}
 		for _, c := range t.Columns {
 			if c.Joined != nil {
