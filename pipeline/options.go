@@ -25,14 +25,12 @@ type Options struct {
 	Diagnostics bool     // write CONFIDENTIAL-diagnostics.json
 
 	// Self is the program that serves the built-in mechanisms: this one (os.Executable),
-	// which then has to look for ServeArgument, or the path of a dprelease.
+	// which then has to look for ServeArgument, or the path of a dprelease. Companions, such as the engine that
+	// a job names, lie in its folder.
 	Self string
 	// Builtins describes the mechanisms of Self. A job may use those that are listed.
 	Builtins []sdk.Description
 	Version  string // of this program, for the report
-	// EngineProgram is the program of the engine that a job names. "" stands for dprelease-KIND in the
-	// folder of Self.
-	EngineProgram string
 	// SoleParent says that this process has no children but plugins, so that every
 	// orphan of theirs can be found and killed.
 	SoleParent bool
@@ -73,7 +71,7 @@ type Options struct {
 // inner hands the settings to the verbs.
 func (o Options) inner() pipeline.Options {
 	in := pipeline.Options{
-		Diagnostics: o.Diagnostics, Self: o.Self, Builtins: o.Builtins, Version: o.Version, EngineProgram: o.EngineProgram, SoleParent: o.SoleParent,
+		Diagnostics: o.Diagnostics, Self: o.Self, Builtins: o.Builtins, Version: o.Version, SoleParent: o.SoleParent,
 		Plans: o.Plans, Apart: o.Apart, Again: o.Again, Revise: o.Revise, CatchUp: o.CatchUp, Wait: o.Wait, PublishAt: o.PublishAt,
 		CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
 	}
