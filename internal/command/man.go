@@ -102,14 +102,14 @@ func manualPage(c *cobra.Command, name string) string {
 	return b.String()
 }
 
-// commandPage writes all commands as one page: what each is for, how to call it, and
+// commandPage writes all commands as one page: what each is for in a line, how to call it, and
 // its own flags. A flag that three or more commands explain in the same words is explained once,
 // and so is a last paragraph that several have. A companion writes its own commands, without a head.
 func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command, p *Companion) error {
 	if p == nil {
 		var sections []string
 		for _, c := range commands[1:] {
-			sections = append(sections, section(c, nil))
+			sections = append(sections, section(c))
 		}
 		_, err := io.WriteString(e.Out, strings.Join(sections, apart))
 		return err
@@ -128,7 +128,7 @@ func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command
 	}
 	for _, c := range commands {
 		if c.Annotations[handedTo] != p.Name {
-			sections = append(sections, section(c, paragraphs))
+			sections = append(sections, section(c))
 		}
 	}
 	slices.Sort(sections)
@@ -140,7 +140,7 @@ func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command
 		}
 	}
 	var b bytes.Buffer
-	b.WriteString("# Commands\n\n`make generate` writes this page from the programs; `dprelease man DIR` writes manual pages. `--help` of a command shows all of its flags, and examples.\n\n")
+	b.WriteString("# Commands\n\n`make generate` writes this page from the programs; `dprelease man DIR` writes manual pages. `--help` of a command says more, with all of its flags and examples.\n\n")
 	for _, text := range slices.Sorted(maps.Keys(paragraphs)) {
 		if paragraphs[text] > 1 && text != "" {
 			b.WriteString(text + "\n\n")
@@ -163,17 +163,10 @@ func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command
 // apart stands between the sections that a companion prints.
 const apart = "\n\n\n"
 
-// section writes one command. A last paragraph that several have is left out.
-func section(c *cobra.Command, paragraphs map[string]int) string {
+// section writes one command: what it is for, how it is called, and its flags. The rest stands in its help.
+func section(c *cobra.Command) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "## %s\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))
-	long := strings.TrimSpace(c.Long)
-	if last := lastParagraph(c); paragraphs[last] > 1 {
-		long = strings.TrimSpace(strings.TrimSuffix(long, last))
-	}
-	if long != "" {
-		fmt.Fprintf(&b, "\n%s\n", long)
-	}
 	call := strings.TrimSuffix(c.UseLine(), " [flags]") + "\n\n"
 	for _, f := range flagsOf(c) {
 		call += line(f) + "\n"

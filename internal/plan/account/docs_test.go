@@ -15,7 +15,7 @@ var examples = regexp.MustCompile("(?s)```yaml\n(.*?)```\n\n```text\n(.*?)```")
 // TestDocumentation runs every question of some pages and compares what they say that
 // it prints. With -update it writes what is printed.
 func TestDocumentation(t *testing.T) {
-	documented(t, "../../../docs/account.md", 5)
+	documented(t, "../../../docs/account.md", 4)
 	documented(t, "../../../lab/studies/energy.md", 3)
 }
 

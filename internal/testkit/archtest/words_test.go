@@ -23,18 +23,18 @@ var kinds = []struct {
 	{"how-to", 800, []string{"how-to/", "lineage.md"}},
 	{"understand", 1000, []string{"understand/", "intervals.md", "keys.md", "limits.md", "panels.md", "people.md", "report.md", "weights.md"}},
 	{"mechanism", 1200, []string{"mechanisms/"}},
-	{"list of decisions", 800, []string{"decisions/README.md"}},
+	{"list of decisions", 850, []string{"decisions/README.md"}},
 	{"decision", 400, []string{"decisions/"}},
-	{"reference", 2600, []string{"account.md", "expressions.md", "ledger.md", "sampling.md", "tables.md", "what-leaves.md"}},
-	{"generated reference", 5200, []string{"commands.md", "exit-codes.md", "job.md"}},
-	{"what goes together", 2300, []string{"what-goes-together.md"}},
+	{"reference", 2400, []string{"account.md", "expressions.md", "ledger.md", "sampling.md", "tables.md", "what-leaves.md"}},
+	{"generated reference", 5150, []string{"commands.md", "exit-codes.md", "job.md"}},
+	{"what goes together", 2250, []string{"what-goes-together.md"}},
 	{"developer", 2000, []string{"design.md", "mechanisms-in-python.md", "plugins.md", "sabotage.md", "style.md", "writing-a-mechanism.md"}},
 	{"study", 4400, []string{"../lab/studies/"}},
-	{"rules", 7900, []string{"privacy-rules.md"}},
+	{"rules", 7750, []string{"privacy-rules.md"}},
 }
 
 // folders hold the pages, each with the most words that all its pages together may have.
-var folders = map[string]int{"docs": 59_010, "lab/studies": 17_700}
+var folders = map[string]int{"docs": 56_250, "lab/studies": 17_700}
 
 // TestWordsOfPages holds every page to the budget of its kind, and the pages of a folder to theirs.
 // A page that has grown out of its budget gets shorter: one page for one question, no sentence twice.
