@@ -46,7 +46,8 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 	}
 	low, high := at(ends[0]), at(ends[1])
 	wide := distuv.UnitNormal.Quantile(0.5 + r.levelOf()/200)
-	for _, c := range []*sdk.ResultColumn{noise, low, high} {
+	whole, cv := at(errorField), at(cvField)
+	for _, c := range []*sdk.ResultColumn{noise, low, high, whole, cv} {
 		if c == nil {
 			continue
 		}
@@ -66,10 +67,15 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 		if kinds >= 0 && strings.HasPrefix(columns[kinds].String[i], string(job.Change)) {
 			sd = math.Inf(1) // it is small where both periods vary
 		}
-		if math.IsInf(sd, 1) {
-			noise.Float64[i], noise.Blank[i] = 0, true
-		} else {
-			noise.Float64[i] = math.Hypot(noise.Float64[i], sd)
+		for _, c := range []*sdk.ResultColumn{noise, whole} {
+			if c != nil {
+				addTo(c, i, sd)
+			}
+		}
+		if whole != nil && cv != nil { // of the new error, to four decimals and at most what it was at most
+			if cv.Blank[i] = cv.Blank[i] || whole.Blank[i]; !cv.Blank[i] {
+				cv.Float64[i] = math.Min(mostCV, math.Round(1e4*whole.Float64[i]/math.Abs(x))/1e4)
+			}
 		}
 		if low == nil || high == nil || low.Blank[i] || high.Blank[i] || r.Whose().Ends != EndsBoth {
 			continue
@@ -80,6 +86,18 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 		}
 		low.Float64[i], high.Float64[i] = x-math.Hypot(x-low.Float64[i], wide*sd), x+math.Hypot(high.Float64[i]-x, wide*sd)
 	}
+}
+
+// mostCV bounds the coefficient of variation of a value near 0.
+const mostCV = 10
+
+// addTo adds an independent error to a standard deviation, which is blank where nothing bounds it.
+func addTo(c *sdk.ResultColumn, i int, sd float64) {
+	if math.IsInf(sd, 1) {
+		c.Float64[i], c.Blank[i] = 0, true
+		return
+	}
+	c.Float64[i] = math.Hypot(c.Float64[i], sd)
 }
 
 // levelOf is the level of the intervals, in per cent.

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -109,5 +110,37 @@ func TestTotalOfACollectedTable(t *testing.T) {
 	r := p.Releases()[0]
 	if d := r.Public.Design; r.Public.Population != 50000 || d.MaxWeight != 50 || r.Plan.Errors[0].Linear.Scale != 50 {
 		t.Errorf("%+v, %+v", r.Public, r.Plan.Errors)
+	}
+}
+
+// The random choice of the row that counts of a unit is in every error that is published, and so in the coefficient of variation.
+func TestChoiceIsInTheWholeError(t *testing.T) {
+	p, err := planIntervals(t, "relation: replace-one\n  size: 1000", "relation: add-remove\n  unit: {column: u, name: person}\n  cap: {groups: 1, rows: 1, binds: definition}",
+		"{method: srswor, size: 100}", "{method: poisson, rate: 0.1}", "params:", "by: [town], params:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.Releases()[0]
+	var in sdk.Result
+	for _, f := range r.Plan.Output {
+		c := sdk.ResultColumn{Name: f.Name}
+		switch x := map[string]float64{"estimate": 40, "noise_sd": 3, "standard_error": 4, "cv": 0.1, "count": 100, "interval_low": 32, "interval_high": 48}[f.Name]; f.Type {
+		case sdk.Float64:
+			c.Float64 = []float64{x, x}
+		default:
+			c.String = []string{"", ""}
+		}
+		in.Columns = append(in.Columns, c)
+	}
+	in.Columns[0].String = []string{"a", "b"}
+	choice := 10 * 40 * 80.0 / 100 // (y − 0)(120 − y) of a row, which weighs 10, over the rows
+	for _, c := range r.Stated(r.Blanked(in)).Columns {
+		want, ok := map[string]float64{"noise_sd": math.Sqrt(9 + choice), "standard_error": math.Sqrt(16 + choice), "cv": math.Round(1e4*math.Sqrt(16+choice)/40) / 1e4}[c.Name]
+		if ok && math.Abs(c.Float64[1]-want) > 1e-9 {
+			t.Errorf("%s is %v, want %v", c.Name, c.Float64[1], want)
+		}
+	}
+	if in.Columns[1].Float64 == nil && in.Columns[2].Float64 == nil {
+		t.Error("nothing was compared")
 	}
 }

@@ -237,6 +237,8 @@ func (r *PlannedRelease) StatusColumn() string {
 const (
 	estimateField = "estimate"
 	noiseField    = "noise_sd"
+	errorField    = "standard_error"
+	cvField       = "cv"
 )
 
 // endFields are the names of the ends of an interval, the lower one first; those of a series have other names.
@@ -265,7 +267,7 @@ func (r *PlannedRelease) said(fields []sdk.Field) []sdk.Field {
 			out[i].Doc = "blank: some rows do not count, and nobody knows how far the value of all lies above interval_low"
 		case at >= 0 && len(w.Of) > 0:
 			out[i].Doc = f.Doc + "; it is the value of " + strings.Join(w.Of, ", ")
-		case (f.Name == noiseField || r.Series != nil && f.Name == "sd") && r.picks():
+		case (f.Name == noiseField || f.Name == errorField || r.Series != nil && f.Name == "sd") && r.picks():
 			out[i].Doc = f.Doc + ", and at most of the random choice of rows inside the cap"
 		}
 	}

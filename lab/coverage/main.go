@@ -38,8 +38,12 @@ func run(draws int, data, out, only string, cells bool) error {
 	}
 	var lines []line
 	for _, p := range all {
-		for _, design := range designs {
-			if !strings.HasPrefix(p.name+"/"+design, only) || p.designs != nil && !slices.Contains(p.designs, design) {
+		own := p.designs
+		if own == nil {
+			own = designs
+		}
+		for _, design := range own {
+			if !strings.HasPrefix(p.name+"/"+design, only) {
 				continue
 			}
 			f, err := p.study(context.Background(), design, draws, nil)
@@ -94,7 +98,7 @@ func run(draws int, data, out, only string, cells bool) error {
 // enough is from how many drawn units on a value should be shown.
 const enough = 20
 
-// verdict holds the judgement of all figures together. Those of small tables' extreme ranks do not count as blank: they are there to be blank.
+// verdict holds the judgement of all figures together. Those of small tables' extreme ranks and of capped rows do not count as blank: they are there to be blank.
 type verdict struct {
 	figures         int // values that are shown often enough to be judged
 	lowest, highest float64
@@ -114,7 +118,7 @@ func judge(lines []line) verdict {
 				v.figures++
 				v.lowest, v.highest = math.Min(v.lowest, f.share()), math.Max(v.highest, f.share())
 			}
-			if f.units >= enough && !l.p.tail {
+			if f.units >= enough && !l.p.tail && l.p.persons == nil {
 				if v.units++; f.blank() {
 					v.blanks++
 				}
@@ -305,7 +309,7 @@ const head = `# How often intervals hold the value
 An interval of 95 %% holds the population's value in about 95 of 100 runs, over draw and noise together (P30): %d draws of each design from each table, %d released values, with the real plans, samplers, mechanisms and noise.
 
 The standard error of a share is %.1f points for a value that is always shown. The lowest share here is %.1f %%, the highest %.1f %%: of the values that are shown in one draw of twenty or more, given that they are shown. The study fails if a share is lower than the worst of all would be by luck in 95 of 100 such studies.
-A value that is blank in more than a tenth of the draws, because its noise hides it or its interval holds everything, is called blank here. Of the %d values of which at least 20 units are drawn, %.1f %% are blank (extreme ranks of small tables left out). A cell holds the share in per cent, for several values also the lowest and highest, and then the mean width over that of ±1.96 true standard errors, which nobody knows.
+A value that is blank in more than a tenth of the draws, because its noise hides it or its interval holds everything, is called blank here. Of the %d values of which at least 20 units are drawn, %.1f %% are blank (extreme ranks of small tables and capped rows left out). A cell holds the share in per cent, for several values also the lowest and highest, and then the mean width over that of ±1.96 true standard errors, which nobody knows.
 
 *table* is the whole table (noise alone); *strata* takes fixed numbers, *rates* a rate for each stratum (under add-remove; the others are under replace-one); *collected* is itself a simple random sample, *gathered* a Poisson sample; *survey* draws rows with unequal chances, as weights; *stages* draws 250 districts and 4 schools in each, 600 households with all their persons, 60 shops of 200 and 30 customers in each, or 10 of 20 towns and 100 rows in each.
 `

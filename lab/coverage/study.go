@@ -77,6 +77,10 @@ func (fresh) Node(context.Context, *job.Job, string) (*ledger.Node, error) { ret
 // plan plans all releases of a population by a design, with an interval of this level, or
 // without where it is "".
 func (p *population) plan(ctx context.Context, design, level, folder string) (*plan.Priced, error) {
+	unit := "row"
+	if design == "capped" {
+		unit = "{column: person, name: person}"
+	}
 	relation, size, table, from, sample := "replace-one", fmt.Sprint("size: ", p.table.Rows), "", "s", ""
 	switch design {
 	case "table":
@@ -119,6 +123,8 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 	case "collected":
 		from, size = "all", fmt.Sprint("size: ", p.size)
 		table = fmt.Sprintf("collected: {method: srswor, population: %d}", p.table.Rows)
+	case "capped":
+		relation, from, size, table = "add-remove", "table", "", p.persons.cap()
 	case "gathered":
 		relation, from, size, table = "add-remove", "all", "", fmt.Sprintf("collected: {method: poisson, rate: %q}", p.rate)
 	}
@@ -144,7 +150,11 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		if design == "stages" && slices.Contains(p.clusters.without, r.mechanism) {
 			continue
 		}
-		fmt.Fprintf(&releases, "  - {name: r%d, from: %s, mechanism: %s, params: %s, guarantee: {epsilon: %q}%s}\n", i, from, r.mechanism, r.params, p.epsilon, interval)
+		by := ""
+		if params, group, ok := strings.Cut(r.params, "by: "); ok && design == "capped" { // the groups are the host's
+			by, r.params = ", by: ["+strings.Trim(group, "}")+"]", strings.TrimSuffix(params, ", ")+"}"
+		}
+		fmt.Fprintf(&releases, "  - {name: r%d, from: %s, mechanism: %s, params: %s, guarantee: {epsilon: %q}%s%s}\n", i, from, r.mechanism, r.params, p.epsilon, interval, by)
 	}
 	text := fmt.Sprintf(`version: 1
 job: coverage
@@ -153,14 +163,14 @@ dataset:
   source: {path: none.csv}
   relation: %s
   %s
-  unit: row
+  unit: %s
   columns:
 %s  %s
 budget: {limit: {epsilon: 1000}}
 %s
 releases:
 %soutput: {dir: out}
-`, p.name, relation, size, &columns, table, sample, &releases)
+`, p.name, relation, size, unit, &columns, table, sample, &releases)
 	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("%s\n%w", text, err)
@@ -214,7 +224,13 @@ func (p *population) pick(names []string, which []uint32, weights []float64) *ro
 func (p *population) pickOf(r *plan.PricedRelease, which []uint32, weights []float64) *rows {
 	at := slices.IndexFunc(r.Plan.Columns, r.Clusters.In)
 	if at < 0 {
-		return p.pick(r.Plan.Columns, which, weights)
+		names := slices.Clone(r.Plan.Columns)
+		for i, name := range names {
+			if r.Cells.Label(name) { // the group column of the host
+				names[i] = r.Job.By[0]
+			}
+		}
+		return p.pick(names, which, weights)
 	}
 	out := p.pick(slices.Delete(slices.Clone(r.Plan.Columns), at, at+1), which, weights)
 	var codes []int32
@@ -303,6 +319,9 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 			if err != nil {
 				return nil, err
 			}
+			if design == "capped" {
+				res = nans(r.Stated(r.Blanked(res)))
+			}
 			value, low, high := numbers(res, "estimate"), numbers(res, linear.LowField), numbers(res, linear.HighField)
 			for i, v := range truth[r.Job.Name] {
 				if len(figures[r.Job.Name]) <= i {
@@ -374,6 +393,9 @@ func (p *population) release(name string) release {
 
 // truth returns what each release says of the whole population without noise.
 func (p *population) truth(ctx context.Context, folder string) (map[string][]float64, error) {
+	if p.persons != nil {
+		return p.expected(), nil
+	}
 	whole, err := p.plan(ctx, "table", "", folder)
 	if err != nil {
 		return nil, err
@@ -429,6 +451,9 @@ func (p *population) draw(d samplers.Design, design string, rng *rand.Rand) ([]u
 	if design == "survey" {
 		which, weights := p.survey(rng)
 		return which, weights, nil
+	}
+	if design == "capped" {
+		return p.persons.choose(rng, p.table.Columns["ward"].Codes), nil, nil
 	}
 	if design == "gathered" {
 		rate, err := strconv.ParseFloat(p.rate, 64)

@@ -32,6 +32,7 @@ type population struct {
 	tiny        bool          // one of tiny
 	clusters    clusters      // of the multistage samples
 	noise       *noise.Source // nil for that of a release
+	persons     *persons      // whose rows are capped; or nil
 }
 
 // clusters are the first-stage units of a multistage sample: of so many of them, so many rows each.
@@ -181,7 +182,7 @@ func tiny() (out []*population) {
 		}
 		out = append(out, p)
 	}
-	return append(out, fewStrata(), fiveTowns())
+	return append(out, fewStrata(), fiveTowns(), stays())
 }
 
 // fewStrata are 40 strata, of which 2 to 5 rows each are drawn.
