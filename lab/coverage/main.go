@@ -146,10 +146,9 @@ type line struct {
 // writePopulation writes a table with a row for each release and a column for each design.
 func writePopulation(b *strings.Builder, lines []line) {
 	p := lines[0].p
-	fmt.Fprintf(b, "\n## %s\n\n%s: %d rows. ε = %s a release.\n\n| statistic | values |", p.name, p.about, p.table.Rows, p.epsilon)
+	fmt.Fprintf(b, "\n## %s\n\n%s: %d rows. ε = %s a release.\n\n| statistic |", p.name, p.about, p.table.Rows, p.epsilon)
 	var releases []string
 	cells := map[string]map[string]string{}
-	values := map[string]int{}
 	for _, l := range lines {
 		fmt.Fprintf(b, " %s |", l.design)
 		for i := 0; i < len(l.f); {
@@ -161,13 +160,13 @@ func writePopulation(b *strings.Builder, lines []line) {
 			if cells[name] == nil {
 				releases, cells[name] = append(releases, name), map[string]string{}
 			}
-			cells[name][l.design], values[name] = cell(l.f[i:k]), k-i
+			cells[name][l.design] = cell(l.f[i:k])
 			i = k
 		}
 	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(lines)) + "\n")
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(lines)) + "\n")
 	for _, name := range releases {
-		fmt.Fprintf(b, "| %s | %d |", name, values[name])
+		fmt.Fprintf(b, "| %s |", name)
 		for _, l := range lines {
 			fmt.Fprintf(b, " %s |", cells[name][l.design])
 		}
@@ -281,25 +280,24 @@ func writeTails(b *strings.Builder, lines []line) {
 	}
 }
 
-// cell is the coverage of the values of one release: the mean, the range, and the width.
+// cell is the coverage of the values of one release: the range, the width, and how many are blank.
 func cell(f []*figure) string {
 	all := len(f)
 	if f = slices.DeleteFunc(slices.Clone(f), (*figure).blank); len(f) == 0 {
 		return "blank"
 	} else if len(f) < all {
-		return fmt.Sprintf("%s; %d blank", cell(f), all-len(f))
+		return fmt.Sprintf("%s (%d)", cell(f), all-len(f))
 	}
-	low, high, held, ratio := 1.0, 0.0, 0.0, 0.0
+	low, high, ratio := 1.0, 0.0, 0.0
 	for _, x := range f {
 		low, high = math.Min(low, x.share()), math.Max(high, x.share())
-		held += x.share() / float64(len(f))
 		n := float64(x.drawn)
 		ratio += x.width / (n - float64(x.unbounded)) / (3.92 * math.Sqrt(x.spread/n)) / float64(len(f))
 	}
 	if len(f) == 1 {
-		return fmt.Sprintf("%.1f; %.2f", 100*held, ratio)
+		return fmt.Sprintf("%.1f×%.2f", 100*low, ratio)
 	}
-	return fmt.Sprintf("%.1f (%.1f–%.1f); %.2f", 100*held, 100*low, 100*high, ratio)
+	return fmt.Sprintf("%.1f–%.1f×%.2f", 100*low, 100*high, ratio)
 }
 
 const head = `# How often intervals hold the value
@@ -309,7 +307,7 @@ const head = `# How often intervals hold the value
 An interval of 95 %% holds the population's value in about 95 of 100 runs, over draw and noise together (P30): %d draws of each design from each table, %d released values, with the real plans, samplers, mechanisms and noise.
 
 The standard error of a share is %.1f points for a value that is always shown. The lowest share here is %.1f %%, the highest %.1f %%: of the values that are shown in one draw of twenty or more, given that they are shown. The study fails if a share is lower than the worst of all would be by luck in 95 of 100 such studies.
-A value that is blank in more than a tenth of the draws, because its noise hides it or its interval holds everything, is called blank here. Of the %d values of which at least 20 units are drawn, %.1f %% are blank (extreme ranks of small tables and capped rows left out). A cell holds the share in per cent, for several values also the lowest and highest, and then the mean width over that of ±1.96 true standard errors, which nobody knows.
+A value that is blank in more than a tenth of the draws, because its noise hides it or its interval holds everything, is called blank here. Of the %d values of which at least 20 units are drawn, %.1f %% are blank (extreme ranks of small tables and capped rows left out). A cell holds the share in per cent, of several values the lowest and highest, × the mean width over that of ±1.96 true standard errors, which nobody knows; in brackets how many values are blank.
 
 *table* is the whole table (noise alone); *strata* takes fixed numbers, *rates* a rate for each stratum (under add-remove; the others are under replace-one); *collected* is itself a simple random sample, *gathered* a Poisson sample; *survey* draws rows with unequal chances, as weights; *stages* draws 250 districts and 4 schools in each, 600 households with all their persons, 60 shops of 200 and 30 customers in each, or 10 of 20 towns and 100 rows in each.
 `
