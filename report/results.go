@@ -205,7 +205,8 @@ func (r *result) about() string {
 func (r *result) groups() []Column {
 	var out []Column
 	for _, c := range r.table.Columns {
-		if c.Text != nil && c.Name != "column" && c.Name != "flag" && len(distinct(c.Text)) > 1 {
+		mark := c.Name == "quality" && !slices.Contains(r.release.By, c.Name) // of relative errors
+		if c.Text != nil && c.Name != "column" && c.Name != "flag" && !mark && len(distinct(c.Text)) > 1 {
 			out = append(out, c)
 		}
 	}

@@ -419,6 +419,7 @@ func (k *checker) rowsOf(i int, r *Release) {
 		most = big.NewInt(maxKeyed)
 	}
 	k.keys(i, r)
+	k.suppress(i, r.Suppress)
 	if cells.Cmp(most) > 0 && unlisted != "" {
 		k.wrong(lang.Key(path, "by"), "say a smaller keys.at_most, or group by fewer columns", "makes up to %s groups, and a release with keys has at most %d", cells, maxKeyed)
 	} else if cells.Cmp(most) > 0 {

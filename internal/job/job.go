@@ -248,9 +248,11 @@ type Release struct {
 	Cap      *Cap   // what it says in the place of its table's cap, zero where it says nothing; nil where it says nothing at all
 	Suppress *Suppress
 	// Interval is the level, of 100, of an interval for the population's value; nil for none.
-	Interval  *big.Rat
-	Weights   string // NoWeights, or "" for those of the data set
-	Mechanism string
+	Interval *big.Rat
+	// AssumeShare is what a share is assumed to be; nil for nothing.
+	AssumeShare *big.Rat
+	Weights     string // NoWeights, or "" for those of the data set
+	Mechanism   string
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage
 	Guarantee Guarantee // the target on the population

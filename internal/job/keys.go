@@ -24,9 +24,10 @@ func (k *Keys) Most() int64 {
 	return k.AtMost
 }
 
-// Suppress blanks the groups of a release whose noisy number of units is small.
+// Suppress blanks the groups of a release whose noisy number of units is small, and marks or blanks values whose relative error is
+// large. What is nil asks for nothing.
 type Suppress struct {
-	Below *big.Rat
+	Below, Flag, Blank *big.Rat
 }
 
 func keysOf() kind[Keys] {
@@ -45,7 +46,11 @@ func keysOf() kind[Keys] {
 func suppress() kind[Suppress] {
 	return object(
 		key("below", amount(span{lo: "0", loOpen: true}), func(s *Suppress) **big.Rat { return &s.Below },
-			"Groups whose noisy number of units (the column count, or estimate of a count) is smaller are marked, without values", required(), example("10")),
+			"Groups whose noisy number of units (the column count, or estimate of a count) is smaller are marked, without values", example("10")),
+		key("flag", amount(span{lo: "0", loOpen: true}), func(s *Suppress) **big.Rat { return &s.Flag },
+			"Values whose standard error is a larger share of them are marked uncertain, in the column quality", example("0.15")),
+		key("blank", amount(span{lo: "0", loOpen: true}), func(s *Suppress) **big.Rat { return &s.Blank },
+			"Values whose standard error is a larger share of them are blank and marked too uncertain", example("0.3")),
 	)
 }
 
@@ -87,6 +92,18 @@ func (j *Job) Keyed(r *Release) *Release {
 		}
 	}
 	return nil
+}
+
+// suppress checks what blanks groups and values.
+func (k *checker) suppress(i int, s *Suppress) {
+	path := lang.Key(lang.Item("releases", i), "suppress")
+	switch {
+	case s == nil:
+	case s.Below == nil && s.Flag == nil && s.Blank == nil:
+		k.wrong(path, "say below, flag or blank, or leave it out", "blanks nothing")
+	case s.Flag != nil && s.Blank != nil && s.Flag.Cmp(s.Blank) >= 0:
+		k.wrong(lang.Key(path, "blank"), "a value that is blank needs no mark", "must be larger than flag")
+	}
 }
 
 // keys checks how the values of the groups of a release are found.

@@ -34,7 +34,9 @@ func (r *PlannedRelease) choose(ctx context.Context) error {
 		return nil
 	}
 	mean, _, _ := assumed(r.job, difference.Linear.Column)
-	if c, ok := r.job.Dataset.Column(difference.Linear.Column); !ok || c.Assume == nil || c.Assume.Mean == nil {
+	if p := AssumedShare(&r.Job); p > 0 {
+		mean = p
+	} else if c, ok := r.job.Dataset.Column(difference.Linear.Column); !ok || c.Assume == nil || c.Assume.Mean == nil {
 		return nil
 	}
 	a, err := r.total(ratio, mean)
@@ -58,11 +60,24 @@ func (r *PlannedRelease) narrower(difference, ratio sdk.ExpectedError) bool {
 func (r *PlannedRelease) total(e sdk.ExpectedError, mean float64) (float64, error) {
 	_, sd, strata := assumed(r.job, e.Linear.Column)
 	m := &samplers.Moments{SD: sd, KnownMean: true, Strata: strata}
-	if c, ok := r.job.Dataset.Column(e.Linear.Column); ok && !e.Ratio() {
+	if p := AssumedShare(&r.Job); p > 0 {
+		if m.SD = math.Sqrt(p * (1 - p)); !e.Ratio() {
+			m.Mean = p + e.Linear.Low
+		}
+	} else if c, ok := r.job.Dataset.Column(e.Linear.Column); ok && !e.Ratio() {
 		m.Mean = mean - (rational.Up(c.Lower) - e.Linear.Low)
 	}
 	draw, err := Deviation(r.job, r.design, e.Linear, m)
 	return math.Hypot(e.NoiseSD, draw), err
+}
+
+// AssumedShare is the share that a release assumes of its value, 0 for none.
+func AssumedShare(r *job.Release) float64 {
+	if r.AssumeShare == nil {
+		return 0
+	}
+	p, _ := r.AssumeShare.Float64()
+	return p
 }
 
 // Deviation is the standard deviation of a linear value over the draws, that of the

@@ -93,8 +93,9 @@ func TestIntervalRefused(t *testing.T) {
 		"gives no interval":        {"mechanism: mean", "mechanism: median"},
 		"must stand beside params": {"{column: age}", "{column: age, interval: {level: 95}}", "interval: 95, ", ""},
 		"one drawn row":            {"size: 100}", "size: 1}"},
+		"is about a share":         {"interval: 95, ", "assume_share: 0.1, "},
 	} {
-		if _, err := planIntervals(t, replace...); err == nil || !strings.Contains(err.Error(), "releases[0].interval") || !strings.Contains(err.Error(), want) {
+		if _, err := planIntervals(t, replace...); err == nil || !strings.Contains(err.Error(), "releases[0].") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

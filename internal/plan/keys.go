@@ -168,7 +168,7 @@ const suppressed = "suppressed"
 
 // SuppressBy is the column of the result by which groups are blanked, "" for none.
 func (r *PlannedRelease) SuppressBy() string {
-	if r.Job.Suppress == nil {
+	if r.Job.Suppress == nil || r.Job.Suppress.Below == nil {
 		return ""
 	}
 	at := slices.IndexFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Statistic == sdk.StatisticCount })
@@ -180,8 +180,8 @@ func (r *PlannedRelease) SuppressBy() string {
 
 // checkSuppress refuses to blank groups by what is no noisy number of the result.
 func (r *PlannedRelease) checkSuppress() error {
-	if r.Job.Suppress == nil {
-		return nil
+	if err := r.checkQuality(); err != nil || r.Job.Suppress == nil || r.Job.Suppress.Below == nil {
+		return err
 	}
 	refused := func(message string) error {
 		return refusals{{".suppress", message, "leave it out"}}

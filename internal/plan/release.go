@@ -94,6 +94,9 @@ func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
 	if err := one.readable(j); err != nil {
 		return nil, err
 	}
+	if r.Job.AssumeShare != nil && r.Plan.Estimates() != sdk.StatisticShare {
+		return nil, refusals{{".assume_share", "is about a share, and " + r.Job.Mechanism + " gives none", "leave it out, or say what you assume of the column (dataset.columns.NAME.assume)"}}
+	}
 	one.settleWhose(j)
 	return &one, one.checkSuppress()
 }
@@ -191,7 +194,7 @@ func (r *PlannedRelease) Output() []sdk.Field {
 	if r.Series != nil {
 		fields = r.Series.Output(fields)
 	}
-	if r.Job.Suppress != nil {
+	if r.SuppressBy() != "" {
 		fields = append(slices.Clone(fields), sdk.Field{Name: suppressed, Type: sdk.Int64,
 			Doc: "1 where " + r.SuppressBy() + " is below " + rational.Format(r.Job.Suppress.Below) + " and the row is blank, else 0"})
 	}

@@ -271,6 +271,9 @@ func (r *PlannedRelease) said(fields []sdk.Field) []sdk.Field {
 			out[i].Doc = f.Doc + ", and at most of the random choice of rows inside the cap"
 		}
 	}
+	if r.judged() {
+		out = append(out, r.qualityColumn())
+	}
 	if name := r.StatusColumn(); name != "" {
 		out = append(out, sdk.Field{Name: name, Type: sdk.String, Texts: []string{w.Status()},
 			Doc: "what may keep the value away from that of the population: " +
@@ -281,7 +284,7 @@ func (r *PlannedRelease) said(fields []sdk.Field) []sdk.Field {
 }
 
 // Stated is a result in which the ends of intervals that would mislead are blank, errors hold the random choice inside a cap, and
-// rows carry their marks. It is computed from released numbers and public facts alone.
+// rows carry their marks, those of their relative errors too. It is computed from released numbers and public facts alone.
 func (r *PlannedRelease) Stated(result sdk.Result) sdk.Result { // P41
 	w := r.Whose()
 	out := sdk.Result{Columns: slices.Clone(result.Columns)}
@@ -293,6 +296,7 @@ func (r *PlannedRelease) Stated(result sdk.Result) sdk.Result { // P41
 			out.Columns[i].Float64, out.Columns[i].Blank = make([]float64, len(c.Float64)), slices.Repeat([]bool{true}, len(c.Float64))
 		}
 	}
+	r.judge(&out, rows)
 	if name := r.StatusColumn(); name != "" {
 		out.Columns = slices.DeleteFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == name }) // of a table without rows
 		out.Columns = append(out.Columns, sdk.ResultColumn{Name: name, String: slices.Repeat([]string{w.Status()}, rows)})

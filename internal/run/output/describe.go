@@ -252,7 +252,7 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 		return report.Release{}, err
 	}
 	entry.Priced()
-	if s := r.Job.Suppress; s != nil {
+	if s := r.Job.Suppress; s != nil && s.Below != nil {
 		entry.Suppress = &report.Suppress{Below: rational.Up(s.Below), Column: r.SuppressBy()}
 	}
 	entry.Weights = weightsOf(j, d, r)
@@ -261,7 +261,7 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 		entry.Limits = nil
 	}
 	for _, e := range r.Expected() {
-		likely := likely(j, d.Design, r, e.ExpectedError, expectedError(j, d.Design, e.ExpectedError))
+		likely := likely(j, d.Design, r, e.ExpectedError, expectedError(j, d.Design, &r.Job, e.ExpectedError))
 		if likely.Note += insteadText(j, d.Design, r, likely); r.Instead != nil && e.Ratio() {
 			likely.Ratio = true
 		}

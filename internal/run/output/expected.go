@@ -17,12 +17,12 @@ import (
 // expectedError writes down what is known of an error before any data is read: the
 // mechanism's word on its noise, and what the design does to a value of the form
 // that the mechanism says it has.
-func expectedError(j *job.Job, d samplers.Design, e sdk.ExpectedError) report.ExpectedError {
+func expectedError(j *job.Job, d samplers.Design, r *job.Release, e sdk.ExpectedError) report.ExpectedError {
 	out := report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note, Unsure: e.Unsure, Range: plan.Span(j, d, e.Linear)}
 	if e.Linear == nil && e.SamplingNote == "" && e.NoiseSD == 0 && e.Half95 == 0 {
 		return out // a remark
 	}
-	s, err := samplingOf(j, d, e)
+	s, err := samplingOf(j, d, r, e)
 	if err != nil {
 		out.Sampling = &report.Sampling{Unknown: err.Error()}
 		return out
@@ -62,7 +62,7 @@ func oneEnd(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.Expected
 		return 0
 	}
 	below := sdk.ExpectedError{Field: e.Field, NoiseSD: e.Over.NoiseSD, Half95: e.Over.Half95, Unsure: e.Over.Unsure, Linear: &e.Over.Linear}
-	about := likely(j, d, r, below, expectedError(j, d, below))
+	about := likely(j, d, r, below, expectedError(j, d, &r.Job, below))
 	if !(about.Size > 0) {
 		return 0
 	}
@@ -93,7 +93,7 @@ func insteadText(j *job.Job, d samplers.Design, r *plan.PricedRelease, taken rep
 			return math.Hypot(e.NoiseSD, *s.BoundSD), false
 		}
 	}
-	ratio, difference := taken, expectedError(j, d, *r.Instead)
+	ratio, difference := taken, expectedError(j, d, &r.Job, *r.Instead)
 	if r.Instead.Ratio() {
 		ratio, difference = difference, ratio
 	}
@@ -102,14 +102,14 @@ func insteadText(j *job.Job, d samplers.Design, r *plan.PricedRelease, taken rep
 	if !known {
 		return fmt.Sprintf(
 			": a ratio of two sums has a standard error of at most %.4g, a difference from the middle of the bounds of at most %.4g; "+
-				"assume.mean and assume.sd of the column tell which is smaller", a, b)
+				"assume tells which is smaller: mean and sd of the column, or assume_share of the release", a, b)
 	}
 	return fmt.Sprintf(": as assumed, a ratio of two sums has a standard error of %.4g, a difference from the middle of the bounds of %.4g", a, b)
 }
 
 // samplingOf returns what drawing from a table by a design adds to the error e. The
 // error says why that is not public.
-func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sampling, error) {
+func samplingOf(j *job.Job, d samplers.Design, r *job.Release, e sdk.ExpectedError) (*report.Sampling, error) {
 	zero := 0.0
 	census := j.Dataset.Collected == nil && d.Kind() == "full" && e.SamplingNote != plan.Survey
 	switch l := e.Linear; {
@@ -120,7 +120,7 @@ func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sam
 	case l == nil:
 		return nil, errors.New("the mechanism does not say")
 	case e.Ratio():
-		return ofResiduals(j, d, *l)
+		return ofResiduals(j, d, r, *l)
 	default:
 		bound, err := plan.Deviation(j, d, l, nil)
 		if q := d.Facts().Rate; errors.Is(err, samplers.ErrSecretSize) && d.Kind() == "poisson" {
@@ -135,7 +135,7 @@ func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sam
 			return nil, err
 		}
 		out := &report.Sampling{BoundSD: &bound}
-		if m, words := assumed(j, l); m != nil {
+		if m, words := assumed(j, r, l); m != nil {
 			sd, err := plan.Deviation(j, d, l, m)
 			if err != nil {
 				return nil, err
@@ -150,7 +150,7 @@ func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sam
 }
 
 // ofResiduals returns the part of the draw in the error of a quotient: to first order that of the sum of the differences of values from their mean.
-func ofResiduals(j *job.Job, d samplers.Design, l sdk.Linear) (*report.Sampling, error) {
+func ofResiduals(j *job.Job, d samplers.Design, r *job.Release, l sdk.Linear) (*report.Sampling, error) {
 	whole := l
 	if d.Kind() != "poisson" { // from a mean near one bound the values of a large unit may differ by the whole range
 		whole.Low, whole.High = l.Low-l.High, l.High-l.Low
@@ -160,7 +160,7 @@ func ofResiduals(j *job.Job, d samplers.Design, l sdk.Linear) (*report.Sampling,
 		return nil, err
 	}
 	out := &report.Sampling{BoundSD: &bound}
-	if m, words := assumed(j, &l); m != nil {
+	if m, words := assumed(j, r, &l); m != nil {
 		m.Mean, m.KnownMean = 0, true
 		if sd, err := plan.Deviation(j, d, &l, m); err == nil && sd <= bound {
 			out.AssumedSD, out.Assumption = sd, words
@@ -171,7 +171,10 @@ func ofResiduals(j *job.Job, d samplers.Design, l sdk.Linear) (*report.Sampling,
 
 // assumed are the moments of z that the job assumes, nil where it assumes none or
 // only a form, which is for the planner to simulate.
-func assumed(j *job.Job, l *sdk.Linear) (*samplers.Moments, string) {
+func assumed(j *job.Job, r *job.Release, l *sdk.Linear) (*samplers.Moments, string) {
+	if p := plan.AssumedShare(r); p > 0 && l.Column == "" && l.Adds == "" {
+		return &samplers.Moments{Mean: p + l.Low, SD: math.Sqrt(p * (1 - p)), KnownMean: true}, fmt.Sprintf("the share is %g, as the job assumes", p)
+	}
 	for _, c := range j.Dataset.Columns {
 		a := c.Assume
 		if c.Name != l.Column || a == nil || a.SD == nil {

@@ -164,7 +164,7 @@ func TestSamplingOf(t *testing.T) {
 	linear := sdk.ExpectedError{Field: "estimate", NoiseSD: 0.3, Half95: 0.6,
 		Linear: &sdk.Linear{Column: "x", Low: -5, High: 5, Scale: 0.01}}
 
-	e := expectedError(j, wor, linear)
+	e := expectedError(j, wor, &job.Release{}, linear)
 	worst := math.Sqrt(0.9 * 25 * 1000 / 999 / 100)
 	if s := e.Sampling; math.Abs(*s.BoundSD-worst) > 1e-12 || math.Abs(s.AssumedSD-2*math.Sqrt(0.9/100)) > 1e-12 ||
 		s.Assumption != "x has standard deviation 2, as the job assumes" {
@@ -173,27 +173,60 @@ func TestSamplingOf(t *testing.T) {
 	if s := e.Sampling; math.Abs(s.Worst.SD-math.Hypot(0.3, worst)) > 1e-12 || math.Abs(s.Worst.Half95-2*s.Worst.SD) > 1e-12 || s.Assumed.SD >= s.Worst.SD {
 		t.Errorf("%+v and %+v", s.Worst, s.Assumed)
 	}
-	if e := expectedError(j, full, linear); *e.Sampling.BoundSD != 0 || e.Sampling.Worst != nil {
+	if e := expectedError(j, full, &job.Release{}, linear); *e.Sampling.BoundSD != 0 || e.Sampling.Worst != nil {
 		t.Errorf("the whole table: %+v", e.Sampling)
 	}
-	if e := expectedError(j, pois, linear); e.Sampling.BoundSD != nil || !strings.Contains(e.Sampling.Unknown, "0.02·√n") {
+	if e := expectedError(j, pois, &job.Release{}, linear); e.Sampling.BoundSD != nil || !strings.Contains(e.Sampling.Unknown, "0.02·√n") {
 		t.Errorf("a secret size: %+v", e.Sampling)
 	}
-	if e := expectedError(j, wor, sdk.ExpectedError{Field: "estimate", NoiseSD: 1}); e.Sampling.Unknown != "the mechanism does not say" {
+	if e := expectedError(j, wor, &job.Release{}, sdk.ExpectedError{Field: "estimate", NoiseSD: 1}); e.Sampling.Unknown != "the mechanism does not say" {
 		t.Errorf("a silent mechanism: %+v", e.Sampling)
 	}
-	if e := expectedError(j, wor, sdk.ExpectedError{Field: "estimate", Note: "a remark"}); e.Sampling != nil {
+	if e := expectedError(j, wor, &job.Release{}, sdk.ExpectedError{Field: "estimate", Note: "a remark"}); e.Sampling != nil {
 		t.Errorf("a remark: %+v", e.Sampling)
 	}
 	// An assumption that the bounds rule out is left out.
 	column.Assume.SD = big.NewRat(9, 1)
-	if e := expectedError(j, wor, linear); e.Sampling.Assumption != "" || e.Sampling.Assumed != nil {
+	if e := expectedError(j, wor, &job.Release{}, linear); e.Sampling.Assumption != "" || e.Sampling.Assumed != nil {
 		t.Errorf("an impossible assumption: %+v", e.Sampling)
 	}
 	// A table that is itself a sample: the collection's variance, too.
 	j.Dataset.Collected = &job.Collected{Sample: job.Sample{Method: job.SRSWOR}, Population: 20_000}
 	table, draws := 25*20000.0/19999/1000*0.95, 0.9*25*1000/999/100
-	if e := expectedError(j, wor, linear); math.Abs(*e.Sampling.BoundSD-math.Sqrt(table+draws)) > 1e-9 {
+	if e := expectedError(j, wor, &job.Release{}, linear); math.Abs(*e.Sampling.BoundSD-math.Sqrt(table+draws)) > 1e-9 {
 		t.Errorf("a collected table: %g, want %g", *e.Sampling.BoundSD, math.Sqrt(table+draws))
+	}
+}
+
+// The error that is forecast of a share that the job assumes is what is measured over draws, the same in each run of the test; without
+// the assumption it is that of one half.
+func TestForecastOfAShare(t *testing.T) {
+	const all, n, draws = 2000, 100, 4000
+	wor, err := samplers.NewSRSWOR(n, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &job.Job{Dataset: job.Dataset{Size: all}}
+	e := sdk.ExpectedError{Field: "estimate", NoiseSD: 0.005, Linear: &sdk.Linear{Low: -0.5, High: 0.5, Scale: 1.0 / n}}
+	rng := rand.New(rand.NewPCG(16, 40))
+	for _, p := range []float64{0.02, 0.05, 0.3} {
+		sum := 0.0
+		for range draws {
+			left, got := int(p*all), 0
+			for i := range n {
+				if rng.IntN(all-i) < left {
+					left, got = left-1, got+1
+				}
+			}
+			sum += (float64(got)/n - p) * (float64(got)/n - p)
+		}
+		measured := math.Hypot(math.Sqrt(sum/draws), e.NoiseSD)
+		said := expectedError(j, wor, &job.Release{AssumeShare: new(big.Rat).SetFloat64(p)}, e)
+		if r := said.Sampling.Assumed.SD / measured; r < 0.95 || r > 1.05 {
+			t.Errorf("a share of %v: the forecast is %v times the error", p, r)
+		}
+		if r := expectedError(j, wor, &job.Release{}, e).Sampling.Worst.SD / measured; p < 0.1 && r < 2 {
+			t.Errorf("a share of %v: without an assumption the forecast is %v times the error", p, r)
+		}
 	}
 }
