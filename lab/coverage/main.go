@@ -188,7 +188,12 @@ func writeSmall(b *strings.Builder, lines []line) {
 	fmt.Fprintf(b, "\n## Small groups\n\nHow often intervals hold, given that the value is shown, by how often it is shown; in brackets the lowest share of one value that is shown in 50 draws or more.\n\n")
 	var about []string
 	for _, l := range lines {
-		if line := fmt.Sprintf("- *%s*, ε = %s: %s.\n", l.p.name, l.p.epsilon, l.p.about); !slices.Contains(about, line) {
+		name, _, several := strings.Cut(l.p.name, "-")
+		epsilon := l.p.epsilon
+		if several {
+			epsilon = "1, 2 and 5"
+		}
+		if line := fmt.Sprintf("- *%s*, ε = %s: %s.\n", name, epsilon, l.p.about); !slices.Contains(about, line) {
 			about = append(about, line)
 			b.WriteString(line)
 		}
@@ -239,7 +244,7 @@ func pooled(f []*figure, from, upTo float64) string {
 	case math.IsInf(lowest, 1):
 		return fmt.Sprintf("%.1f", 100*float64(held)/float64(shown))
 	}
-	return fmt.Sprintf("%.1f (%.1f)", 100*float64(held)/float64(shown), 100*lowest)
+	return fmt.Sprintf("%.1f(%.1f)", 100*float64(held)/float64(shown), 100*lowest)
 }
 
 // writeCells prints the figures of each value on a line of its own.
@@ -286,7 +291,7 @@ func cell(f []*figure) string {
 	if f = slices.DeleteFunc(slices.Clone(f), (*figure).blank); len(f) == 0 {
 		return "blank"
 	} else if len(f) < all {
-		return fmt.Sprintf("%s (%d)", cell(f), all-len(f))
+		return fmt.Sprintf("%s(%d)", cell(f), all-len(f))
 	}
 	low, high, ratio := 1.0, 0.0, 0.0
 	for _, x := range f {
