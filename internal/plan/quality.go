@@ -34,7 +34,7 @@ func (r *PlannedRelease) checkQuality() error {
 	}
 	switch {
 	case has(qualityField) || slices.Contains(r.Job.By, qualityField):
-		return refusals{{".suppress", "cannot be used: the result has a column named "+qualityField+" already", "leave flag and blank out"}}
+		return refusals{{".suppress", "cannot be used: the result has a column named " + qualityField + " already", "leave flag and blank out"}}
 	case !has(estimateField) || !has(errorField) && !has(noiseField):
 		return refusals{{".suppress", "needs an estimate and its standard error: " + r.Job.Mechanism + " returns none", "leave flag and blank out"}}
 	}
