@@ -249,7 +249,7 @@ type Release struct {
 	Suppress *Suppress
 	// Interval is the level, of 100, of an interval for the population's value; nil for none.
 	Interval *big.Rat
-	// AssumeShare is what a share is assumed to be; nil for nothing.
+	// AssumeShare is the assumed value of a share; nil for none.
 	AssumeShare *big.Rat
 	Weights     string // NoWeights, or "" for those of the data set
 	Mechanism   string

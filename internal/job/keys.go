@@ -48,9 +48,9 @@ func suppress() kind[Suppress] {
 		key("below", amount(span{lo: "0", loOpen: true}), func(s *Suppress) **big.Rat { return &s.Below },
 			"Groups whose noisy number of units (the column count, or estimate of a count) is smaller are marked, without values", example("10")),
 		key("flag", amount(span{lo: "0", loOpen: true}), func(s *Suppress) **big.Rat { return &s.Flag },
-			"Values whose standard error is a larger share of them are marked uncertain, in the column quality", example("0.15")),
+			"Values with a larger relative error are marked in the column quality", example("0.15")),
 		key("blank", amount(span{lo: "0", loOpen: true}), func(s *Suppress) **big.Rat { return &s.Blank },
-			"Values whose standard error is a larger share of them are blank and marked too uncertain", example("0.3")),
+			"Values with a larger relative error are blank", example("0.3")),
 	)
 }
 
