@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,6 +36,9 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 				}
 			}
 		}
+		if b.Noise == "" {
+			b.Noise = perRow(e)
+		}
 		v := one.verdict(r, i)
 		b.Grade, b.Label = v.Grade, v.Label
 		at[e.Name], verdicts = b, append(verdicts, v)
@@ -44,6 +48,22 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 		out = append(out, at[v.Release])
 	}
 	return out
+}
+
+// anyNoise95 standard deviations hold 95 of 100 cases of any noise that the host draws.
+const anyNoise95 = 2.12
+
+// perRow is the noise in a value that is divided by a secret number m of rows, as its mechanism puts it in a remark.
+func perRow(e Release) string {
+	for _, x := range e.Expected {
+		_, after, found := strings.Cut(x.Note, "standard deviation at most ")
+		if per, _, ok := strings.Cut(after, "/m "); found && ok {
+			if sd, err := strconv.ParseFloat(per, 64); err == nil && sd > 0 {
+				return "at most ±\u202f" + plain(anyNoise95*sd, 3) + "/m"
+			}
+		}
+	}
+	return ""
 }
 
 // shownValue is a released value with the words that tell it from the others of its release.

@@ -30,7 +30,7 @@ func account(w words, r *Report) document.Section {
 	if n := len(t.Rows); b.Filter == "rdp" && n > 1 {
 		t.Rows, t.More = t.Rows[:1], w.t("budget.orders", n)
 	}
-	s.Parts = append(s.Parts, document.Part{Table: t})
+	s.Parts = append(s.Parts, document.Part{Table: t}, note(w.t("budget.together")))
 	add := func(label, text, class string) {
 		if text != "" {
 			s.Parts = append(s.Parts, document.Part{Label: w.t(label), Text: text, Class: class})

@@ -162,14 +162,14 @@ func planned(w words, r *Report) []document.Part {
 	}
 	t.Head[0].Name = "  " + t.Head[0].Name
 	out := []document.Part{{Table: t}}
-	unknown, alone := false, false
+	unknown, alone, divided := false, false, false
 	for _, e := range r.Releases {
 		one := at[e.Name]
 		noise := one.Noise
 		if noise == "" {
 			noise, unknown = "–", true
 		}
-		alone = alone || one.Alone
+		alone, divided = alone || one.Alone, divided || strings.HasSuffix(noise, "/m")
 		t.Rows = append(t.Rows, document.Row(signs[one.Grade]+" "+e.Name, e.From, e.Mechanism.Name, point(e.Cost().Epsilon, e.Cost().Delta, Spent), noise, one.Label))
 		for _, x := range e.Expected {
 			if text := oneEnds(w, x.OneEnd); text != "" {
@@ -179,6 +179,9 @@ func planned(w words, r *Report) []document.Part {
 	}
 	if unknown {
 		out = append(out, note(w.t("terminal.unknown")))
+	}
+	if divided {
+		out = append(out, note(w.t("terminal.divided")))
 	}
 	if alone {
 		out = append(out, note(w.t("terminal.alone")))

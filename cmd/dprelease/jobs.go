@@ -38,7 +38,11 @@ func (pipelineJobs) look(ctx context.Context, j *job.Job, o pipeline.Options) (c
 }
 
 func (pipelineJobs) plan(ctx context.Context, j *job.Job, o pipeline.Options) (command.Answer, error) {
-	return pipeline.Plan(ctx, j, o)
+	p, err := pipeline.Plan(ctx, j, o)
+	if p == nil { // not an answer that is nil
+		return nil, err
+	}
+	return p, err
 }
 
 func (pipelineJobs) run(ctx context.Context, j *job.Job, o pipeline.Options) (command.Answer, error) {

@@ -38,10 +38,15 @@ side at equal (ε, δ). All of them use what the job assumes about its columns (
 			}
 			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				p, err := e.jobs.plan(ctx, j, e.Options())
-				if err != nil {
-					return e.Fail(ctx, err)
+				if err == nil {
+					return e.Print(p)
 				}
-				return e.Print(p)
+				if p != nil && !e.JSON { // its account does not allow it, and its figures tell what to change
+					if shown := e.Print(p); shown != nil {
+						return shown
+					}
+				}
+				return e.Fail(ctx, err)
 			})
 		},
 	}

@@ -92,18 +92,23 @@ func limitText(l ledger.Limit) string {
 }
 
 // Plan prices a job and compares the price with what the account has left. It
-// starts the mechanisms, and never opens the table.
+// starts the mechanisms, and never opens the table. A plan that comes with an error was
+// priced, and its account does not allow it.
 func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
-	p, err := priceOf(ctx, j, o)
-	if err != nil {
-		return nil, err
+	p, over := priceOf(ctx, j, o)
+	if p == nil {
+		return nil, over
 	}
+	var err error
 	done := &Planned{limit: limitText(plan.LimitOf(p.Job))}
 	if done.report, err = output.Describe(p, o.Version); err != nil {
-		return done, err
+		return nil, err
 	}
 	if err := done.report.Judge(); err != nil {
-		return done, err
+		return nil, err
+	}
+	if over != nil {
+		return done, over
 	}
 	done.report.Budget, err = budget.Forecast(ctx, p)
 	return done, err
