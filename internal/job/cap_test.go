@@ -71,3 +71,37 @@ output: {dir: out}
 		t.Error("the column of members is taken for one value of the unit")
 	}
 }
+
+// A measure gives the share that is left out for each number of rows that counts in some release: a person with 8 visits and one
+// region loses 5 of them under a cap of 5 groups with 3 rows in each, and not none.
+func TestMeasureOfEachCap(t *testing.T) {
+	const text = `
+version: 1
+job: d
+dataset:
+  id: p
+  source: {path: p.csv}
+  relation: add-remove
+  unit: {column: id, name: person}
+  cap: {groups: 5, rows: 3, measure: {epsilon: 0.1, at_most: 40}}
+  columns: {region: {domain: [n, s], one_per_unit: true}, ward: {domain: [a, b, c, d, e, f]}}
+budget: {limit: {epsilon: "3"}}
+releases:
+  - {name: r, by: [region], mechanism: count, guarantee: {epsilon: 1}}MORE
+output: {dir: out}
+`
+	for more, keep := range map[string]string{
+		"": "[3]",
+		"\n  - {name: w, by: [ward], mechanism: count, guarantee: {epsilon: 1}}":                            "[3,15]",
+		"\n  - {name: w, by: [ward], cap: {groups: 2, rows: 1}, mechanism: count, guarantee: {epsilon: 1}}": "[1,2,3]",
+	} {
+		j, err := job.Parse("job.yaml", []byte(strings.Replace(text, "MORE", more, 1)), job.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := j.Releases[len(j.Releases)-1]
+		if !last.CountsUnits() || !strings.Contains(string(last.Params), `"keep":`+keep) {
+			t.Errorf("%s: the measure is %s, want keep %s", more, last.Params, keep)
+		}
+	}
+}
