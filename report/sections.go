@@ -65,11 +65,7 @@ func charges(w words, r *Report) document.Section {
 	}
 	s := document.Section{ID: "guarantee", Title: w.t("charge.heading"), Parts: []document.Part{{Table: t}, note(w.t("charge.compose"))}}
 	s.Parts = append(s.Parts, draws(w, r)...)
-	return append1(s, kept(w, r))
-}
-
-func append1(s document.Section, parts []document.Part) document.Section {
-	s.Parts = append(s.Parts, parts...)
+	s.Parts = append(s.Parts, kept(w, r)...)
 	return s
 }
 
