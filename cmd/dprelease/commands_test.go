@@ -29,6 +29,7 @@ import (
 // story is a pipeline that does what a test says.
 type story struct {
 	loadErr, checkErr, planErr, runErr error
+	above                              bool // a plan that its account does not allow comes with the error
 	events                             []pipeline.Event
 	during                             func()
 	got                                pipeline.Options
@@ -45,6 +46,9 @@ func (s *story) look(context.Context, *job.Job, pipeline.Options) (command.Answe
 }
 
 func (s *story) plan(context.Context, *job.Job, pipeline.Options) (command.Answer, error) {
+	if s.planErr != nil && !s.above {
+		return nil, s.planErr
+	}
 	return words("the plan"), s.planErr
 }
 
@@ -84,6 +88,17 @@ func try(ctx context.Context, s *story, args ...string) (exit int, out, errw str
 }
 
 const secretValue = "4711.0815"
+
+// A plan that its account does not allow is printed before the failure, and is no JSON.
+func TestPlanAboveTheLimit(t *testing.T) {
+	s := story{planErr: &failure.Failure{Exit: 4, Code: "BUDGET", Message: "no"}, above: true}
+	if exit, out, errw := try(context.Background(), &s, "plan", "j.yaml"); exit != 4 || out != "the plan\n" || !strings.HasPrefix(errw, "dprelease: BUDGET: no\n") {
+		t.Errorf("exit %d, stdout %q, stderr %q", exit, out, errw)
+	}
+	if exit, out, _ := try(context.Background(), &s, "plan", "--json", "j.yaml"); exit != 4 || strings.Contains(out, "the plan") {
+		t.Errorf("exit %d, stdout %q", exit, out)
+	}
+}
 
 // Every kind of error has its exit code and its text, on every command, and an
 // error of an unknown kind says nothing but its type.

@@ -297,8 +297,11 @@ func TestDescendantsEnd(t *testing.T) {
 		if _, err := io.ReadFull(p.Stdout, make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
-		if n := running(t, mark); n < 2 {
-			t.Fatalf("%d processes", n)
+		// A process that was just started has no command line yet.
+		for end := time.Now().Add(time.Minute); running(t, mark) < 2; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d processes", running(t, mark))
+			}
 		}
 		if !p.Kill(time.Minute) || running(t, mark) > 0 {
 			t.Errorf("%d processes are left", running(t, mark))
