@@ -34,7 +34,8 @@ type kept struct {
 
 type keptSide struct {
 	h, width float64
-	sum      *sum    // nil before the first lattice
+	guide    *sum    // on a coarse lattice: where to look, and Chernoff's bound; nil before the first lattice
+	sum      *sum    // on a lattice of step h; nil for a mechanism that runs once
 	once     *single // of a mechanism that runs once
 	laws     []reading
 }
@@ -78,9 +79,9 @@ func (l *Laws) delta(c, below composition, o Options, eps float64) (Interval, er
 // delta bounds one direction, closely where the bound is above least.
 func (k *kept) delta(s *keptSide, d direction, least float64) (float64, error) {
 	q := k.q
-	if s.sum != nil {
+	if s.guide != nil {
 		l := &look{d: d, upper: 1, width: s.width}
-		h := q.finer(s.sum, l) * roughness(l)
+		h := q.finer(s.guide, l) * roughness(l)
 		if l.upper <= least {
 			return l.upper, nil
 		}
@@ -126,11 +127,12 @@ func (s *keptSide) lay(q *question, l *look) (err error) {
 	var next keptSide
 	next.h, next.width = l.h, l.width
 	if len(q.c.terms) == 1 && q.c.terms[0].count == 1 {
-		if next.once, err = q.once(l.d, upper, l.h, l.tail); err == nil {
-			next.sum, err = q.lattice(l, upper, l.coarse) // for Chernoff's bound
-		}
+		next.once, err = q.once(l.d, upper, l.h, l.tail)
 	} else {
 		next.sum, err = q.lattice(l, upper, l.h)
+	}
+	if err == nil {
+		next.guide, err = q.lattice(l, upper, l.coarse)
 	}
 	if err == nil {
 		*s = next
