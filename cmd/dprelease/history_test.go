@@ -136,7 +136,7 @@ func (w *world) length(t *testing.T, name string) time.Duration {
 	return time.Since(start)
 }
 
-var ledgerTables = []string{"head", "records", "accounts", "slices", "releases", "samples", "tree", "columns", "separate", "failures", "leftovers", "keys"}
+var ledgerTables = []string{"head", "records", "accounts", "slices", "releases", "nodes", "tree", "columns", "separate", "failures", "leftovers", "keys"}
 
 // backup copies the ledger while nobody uses it, under a name.
 func (w *world) backup(t *testing.T, name string) {

@@ -105,7 +105,7 @@ func (w *world) must(t testing.TB, exit int, want string, args ...string) string
 	shown := out
 	if exit != 0 {
 		shown = errs
-		if out != "" {
+		if out != "" && args[0] != "plan" { // which prints its figures where the account does not allow them
 			t.Errorf("%v: stdout %q", args, out)
 		}
 	}
@@ -181,7 +181,7 @@ func TestPostgres(t *testing.T) {
 	first := w.example(t, "first")
 
 	w.must(t, 7, "LEDGER_MISSING: there is no ledger at postgres://127.0.0.1:", "ledger", "show", first)
-	w.must(t, 0, "of 3 spent", "plan", first)
+	w.must(t, 0, "which is not there yet", "plan", first)
 	w.must(t, 7, "LEDGER_MISSING", "ledger", "show", first) // a plan makes nothing
 	w.must(t, 7, "make one with: dprelease ledger init first.yaml", "run", first)
 	w.must(t, 7, "LEDGER_MISSING", "ledger", "show", first) // neither does a run

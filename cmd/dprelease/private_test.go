@@ -216,7 +216,7 @@ var (
 	// Digests and the ledger's own marks follow from the released bytes or from chance.
 	marks = regexp.MustCompile(`[0-9a-f]{16,}|"ledger":\s*"[^"]*"|<dt>Ledger</dt><dd class="digest">[^<]*`)
 	// The released values on a terminal: between the line of a release and its charge.
-	printedValues = regexp.MustCompile(`(?ms)(^\w+: [\w-]+ from \w+\n).*?(\n  Charged)`)
+	printedValues = regexp.MustCompile(`(?ms)(^\w+: [\w-]+ from [\w ]+\n).*?(\n  Charged)`)
 	// The verdict on a release, beside its values.
 	briefs = regexp.MustCompile(`(?m)^[✗!✓] .*$`)
 )

@@ -284,8 +284,15 @@ func (f fold) sql() string {
 	at := fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN list_position(%s, %s) END", f.value(), domain, f.name)
 	switch {
 	case f.kind == "number":
-		by := strings.Replace(f.by, "mean", "avg", 1)
-		return fmt.Sprintf("%s(%s)::DOUBLE", by, f.name)
+		// The bounds hold for rows too, but for a count; of a sum no row is raised to what is the least of all.
+		held := f.column
+		switch held.impute = ""; f.by {
+		case "count":
+			return fmt.Sprintf("count(%s)::DOUBLE", f.name)
+		case "sum":
+			held.lower, held.upper = min(held.lower, 0), max(held.upper, 0)
+		}
+		return fmt.Sprintf("%s(%s)::DOUBLE", strings.Replace(f.by, "mean", "avg", 1), clipped(f.name, held))
 	case f.by == "any":
 		return "bool_or(" + f.name + ")"
 	case f.by == "all":
