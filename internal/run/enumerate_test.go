@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -89,11 +90,18 @@ type noted struct {
 }
 
 func (n noted) AddLaplace(_ context.Context, e privacy.DiscreteLaplace, v []int64) ([]int64, error) {
-	*n.calls = append(*n.calls, call{e, slices.Clone(v)})
-	return v, nil
+	return n.add(e, v)
 }
 
 func (n noted) AddGaussian(_ context.Context, e privacy.DiscreteGaussian, v []int64) ([]int64, error) {
+	return n.add(e, v)
+}
+
+var noting sync.Mutex // releases of a job are made at the same time
+
+func (n noted) add(e privacy.Event, v []int64) ([]int64, error) {
+	noting.Lock()
+	defer noting.Unlock()
 	*n.calls = append(*n.calls, call{e, slices.Clone(v)})
 	return v, nil
 }
