@@ -23,13 +23,11 @@ func (p *Process) Dial(ctx context.Context, dir, path string) (net.Conn, error) 
 		return nil, errForeign
 	}
 	const flags = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	var fd int
-	var err error
+	open := func() (int, error) { return unix.Open(path, flags, 0) }
 	if p.folder != nil && dir == p.own {
-		fd, err = unix.Openat(int(p.folder.Fd()), filepath.Base(path), flags, 0)
-	} else {
-		fd, err = unix.Open(path, flags, 0)
+		open = func() (int, error) { return p.openOwn(filepath.Base(path), flags) }
 	}
+	fd, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +46,17 @@ func (p *Process) Dial(ctx context.Context, dir, path string) (net.Conn, error) 
 		return nil, err
 	}
 	return conn, nil
+}
+
+// openOwn opens what is in the tree's own folder. Close, which may be called meanwhile, waits for it: else the folder's number
+// might be that of another file.
+func (p *Process) openOwn(name string, flags int) (fd int, err error) {
+	raw, err := p.folder.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	closed := raw.Control(func(folder uintptr) { fd, err = unix.Openat(int(folder), name, flags, 0) })
+	return fd, errors.Join(closed, err)
 }
 
 // peer returns an error unless the other end is a process of the tree.
