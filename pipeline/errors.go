@@ -49,7 +49,7 @@ const (
 	SpentUnknown Spent = Spent(failure.SpentUnknown)
 )
 
-// Retry says whether the same call may succeed when it is made again.
+// Retry reports whether the same call may succeed when it is made again.
 type Retry string
 
 // Whether to try again: a program may do it; not before something is changed; or a
