@@ -1,12 +1,10 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,89 +100,50 @@ func manualPage(c *cobra.Command, name string) string {
 	return b.String()
 }
 
-// commandPage writes all commands as one page: what each is for in a line, how to call it, and
-// its own flags. A flag that three or more commands explain in the same words is explained once,
-// and so is a last paragraph that several have. A companion writes its own commands, without a head.
+// commandPage writes all commands as one page, a line each. A companion writes the lines of its own commands,
+// without a head.
 func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command, p *Companion) error {
-	if p == nil {
-		var sections []string
-		for _, c := range commands[1:] {
-			sections = append(sections, section(c))
+	var lines []string
+	for _, c := range commands[1:] {
+		if p == nil || c.Annotations[handedTo] != p.Name {
+			lines = append(lines, line(c))
 		}
-		_, err := io.WriteString(e.Out, strings.Join(sections, apart))
+	}
+	if p == nil {
+		_, err := io.WriteString(e.Out, strings.Join(lines, ""))
 		return err
 	}
 	theirs := e.asked(ctx, *p, e.args...)
 	if theirs == "" {
 		return errors.New("the companion has no page")
 	}
-	paragraphs, flags := map[string]int{}, map[string]int{}
-	for _, c := range commands {
-		paragraphs[lastParagraph(c)]++
-	}
-	var sections []string
-	for _, text := range strings.Split(theirs, apart) {
-		sections = append(sections, strings.TrimSpace(text)+"\n")
-	}
-	for _, c := range commands {
-		if c.Annotations[handedTo] != p.Name {
-			sections = append(sections, section(c))
-		}
-	}
-	slices.Sort(sections)
-	for _, text := range sections {
-		for line := range strings.Lines(text) {
-			if strings.HasPrefix(line, "-") {
-				flags[line]++
-			}
-		}
-	}
-	var b bytes.Buffer
-	b.WriteString("# Commands\n\n`make generate` writes this page from the programs; `dprelease man DIR` writes manual pages. `--help` of a command says more, with all of its flags and examples.\n\n")
-	for _, text := range slices.Sorted(maps.Keys(paragraphs)) {
-		if paragraphs[text] > 1 && text != "" {
-			b.WriteString(text + "\n\n")
-		}
-	}
-	b.WriteString("Flags that several commands have:\n\n```text\n")
-	for _, text := range slices.Sorted(maps.Keys(flags)) {
-		if flags[text] > 2 {
-			b.WriteString(text)
-		}
-	}
-	b.WriteString("```\n")
-	for _, text := range sections {
-		b.WriteString("\n" + withoutShared(text, flags))
-	}
-	_, err := e.Out.Write(b.Bytes())
+	lines = slices.Sorted(strings.Lines(strings.Join(lines, "") + theirs))
+	_, err := io.WriteString(e.Out, pageHead+strings.Join(lines, ""))
 	return err
 }
 
-// apart stands between the sections that a companion prints.
-const apart = "\n\n\n"
+const pageHead = `# Commands
 
-// section writes one command: what it is for, how it is called, and its flags. The rest stands in its help.
-func section(c *cobra.Command) string {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "## %s\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))
-	call := strings.TrimSuffix(c.UseLine(), " [flags]") + "\n\n"
-	for _, f := range flagsOf(c) {
-		call += line(f) + "\n"
-	}
-	fmt.Fprintf(&b, "\n```text\n%s\n```\n", strings.TrimSpace(call))
-	return b.String()
-}
+Each line shows how a command is called, what it does, and its other flags. Run it with ` + "`--help`" + ` to read what the flags mean and to see
+examples; ` + "`dprelease man DIR`" + ` writes the same as manual pages. ` + "`make generate`" + ` writes this page.
 
-// withoutShared leaves out of a section the flags that the head of the page explains.
-func withoutShared(text string, flags map[string]int) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "-") || flags[line] <= 2 {
-			b.WriteString(line)
+LEDGER is the address of a ledger, the path of its file, or a job file (.yaml), which stands for the ledger of the job.
+Without one it is $DPRELEASE_LEDGER, or dprelease.db in this folder.
+
+`
+
+// line writes one command: how it is called, what it is for, and the flags that the call does not show.
+func line(c *cobra.Command) string {
+	call := strings.TrimSuffix(c.UseLine(), " [flags]")
+	text := fmt.Sprintf("- `%s`: %s%s", call, strings.ToLower(c.Short[:1]), strings.TrimSuffix(c.Short[1:], "."))
+	apart := ";"
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if name := "--" + f.Name; f.Name != "help" && !f.Hidden && !strings.Contains(call, name) {
+			text += apart + " `" + name + "`"
+			apart = ""
 		}
-	}
-	title, _, _ := strings.Cut(strings.TrimPrefix(text, "## "), "\n")
-	return strings.Replace(strings.Replace(b.String(), "\n\n```\n", "\n```\n", 1), "\n```text\n"+title+"\n```\n", "", 1)
+	})
+	return text + "\n"
 }
 
 // available lists a command and all below it.
@@ -196,26 +155,4 @@ func available(c *cobra.Command) []*cobra.Command {
 		}
 	}
 	return all
-}
-
-// flagsOf lists the flags of a command, without the one for help.
-func flagsOf(c *cobra.Command) (flags []*pflag.Flag) {
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" && !f.Hidden {
-			flags = append(flags, f)
-		}
-	})
-	return flags
-}
-
-// line explains a flag in one line.
-func line(f *pflag.Flag) string {
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	set.AddFlag(f)
-	return strings.TrimRight(strings.TrimLeft(set.FlagUsages(), " "), "\n")
-}
-
-func lastParagraph(c *cobra.Command) string {
-	long := strings.TrimSpace(c.Long)
-	return strings.TrimSpace(long[strings.LastIndex(long, "\n\n")+1:])
 }
