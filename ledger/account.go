@@ -225,7 +225,8 @@ func lifetimeText(b Balance) string {
 	return b.Lifetime.String()
 }
 
-const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.slice, a.filter, a.orders, a.limit_epsilon, a.limit_delta, a.limit_rho, a.lifetime, a.spent, a.debits, a.acts, a.last, a.two_persons, a.pending, a.keeps, a.slice_kind, a.slices, a.largest"
+const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.slice, a.filter, a.orders, a.limit_epsilon, a.limit_delta, " +
+	"a.limit_rho, a.lifetime, a.spent, a.debits, a.acts, a.last, a.two_persons, a.pending, a.keeps, a.slice_kind, a.slices, a.largest"
 
 type scanner interface{ Scan(...any) error }
 
@@ -234,7 +235,8 @@ func scanAccount(s scanner) (*Account, error) {
 	var rel, orders, lifetime, spent, pending, keeps, most string
 	var limit LimitText
 	var two int64
-	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Slice.Column, &a.Filter, &orders, &limit.Epsilon, &limit.Delta, &limit.Rho, &lifetime,
+	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Slice.Column, &a.Filter, &orders, &limit.Epsilon, &limit.Delta,
+		&limit.Rho, &lifetime,
 		&spent, &a.Debits, &a.Acts, &a.last, &two, &pending, &keeps, &a.SliceKind, &a.Slices, &most); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ import (
 // record of the ledger commits to; where it returns nil, no account of that key was ever
 // opened. Everything else is refused with LEDGER_TAMPERED. Proof: ledger.proof.md.
 func (t *tx) account(k Key) (*Account, error) {
-	all, err := t.accounts("WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND a.slice = ?", k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column)
+	all, err := t.accounts("WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND a.slice = ?", k.Dataset, k.Unit, k.Relation.String(),
+		k.Slice.Column)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,8 @@ func (t *tx) accounts(where string, args ...any) ([]*Account, error) {
 			wrong = "the account of " + a.Key.String() + ": " + w
 		}
 		return a, nil
-	}, "SELECT "+accountColumns+", COALESCE(r.seq, 0), COALESCE(r.kind, ''), COALESCE(r.body, ''), COALESCE(r.prev, ''), COALESCE(r.hash, '') FROM dprelease_accounts a LEFT JOIN dprelease_records r ON r.seq = a.last "+where+" ORDER BY a.id", args...)
+	}, "SELECT "+accountColumns+", COALESCE(r.seq, 0), COALESCE(r.kind, ''), COALESCE(r.body, ''), COALESCE(r.prev, ''), "+
+		"COALESCE(r.hash, '') FROM dprelease_accounts a LEFT JOIN dprelease_records r ON r.seq = a.last "+where+" ORDER BY a.id", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +57,8 @@ func (t *tx) accounts(where string, args ...any) ([]*Account, error) {
 
 // open opens an account; the caller has found that there is none.
 func (t *tx) open(k Key, o Opening) (*Account, error) {
-	if k.Dataset == "" || k.Unit == "" || !k.Relation.Valid() || strings.Contains(k.Dataset+k.Unit+k.Slice.Column, "\n") || k.Slice.Column == "" && k.Slice.Is != "" {
+	if k.Dataset == "" || k.Unit == "" || !k.Relation.Valid() || strings.Contains(k.Dataset+k.Unit+k.Slice.Column, "\n") ||
+		k.Slice.Column == "" && k.Slice.Is != "" {
 		return nil, refuse(CodeAccount, "an account needs a data set, a unit of privacy and a relation, and a slice needs its column")
 	}
 	if err := o.check(k); err != nil {
@@ -100,7 +103,8 @@ func (t *tx) alone(k Key) error {
 			return err
 		}
 		if !there {
-			return refuse(CodeSame, "the account of %s is about %s of the same data, and this one would be about %s: each %s would be paid for out of two limits; use the one that is there, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
+			return refuse(CodeSame, "the account of %s is about %s of the same data, and this one would be about %s: each %s would be paid "+
+				"for out of two limits; use the one that is there, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
 				o.Key, o.Slice, k.account().Slice, k.Unit, k.flags(""), o.flags("from"))
 		}
 	}
@@ -114,7 +118,8 @@ func (t *tx) saveAccount(a *Account) error {
 	for i, part := range []struct {
 		there bool
 		value any
-	}{{true, b.Spent}, {b.Pending != nil, b.Pending}, {b.Keeps != nil, b.Keeps}, {b.Lifetime != nil, b.Lifetime}, {b.Largest != nil, b.Largest}, {true, a.Orders}} {
+	}{{true, b.Spent}, {b.Pending != nil, b.Pending}, {b.Keeps != nil, b.Keeps}, {b.Lifetime != nil, b.Lifetime},
+		{b.Largest != nil, b.Largest}, {true, a.Orders}} {
 		if !part.there {
 			continue
 		}
@@ -127,12 +132,14 @@ func (t *tx) saveAccount(a *Account) error {
 	if b.TwoPersons {
 		two = 1
 	}
-	return t.exec(`INSERT INTO dprelease_accounts (id, dataset, unit, relation, slice, filter, orders, limit_epsilon, limit_delta, limit_rho, spent, pending, keeps, lifetime, largest, debits, acts, last, two_persons, slices, slice_kind)
+	return t.exec(
+		`INSERT INTO dprelease_accounts (id, dataset, unit, relation, slice, filter, orders, limit_epsilon, limit_delta, limit_rho, spent, pending, keeps, lifetime, largest, debits, acts, last, two_persons, slices, slice_kind)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET limit_epsilon = excluded.limit_epsilon, limit_delta = excluded.limit_delta, limit_rho = excluded.limit_rho, spent = excluded.spent,
 		pending = excluded.pending, keeps = excluded.keeps, lifetime = excluded.lifetime, largest = excluded.largest, debits = excluded.debits, acts = excluded.acts,
 		last = excluded.last, two_persons = excluded.two_persons, slices = excluded.slices, slice_kind = excluded.slice_kind`,
-		a.ID, a.Dataset, a.Unit, a.Relation.String(), a.Slice.Column, a.Filter, texts[5], b.Epsilon, b.Delta, b.Rho, texts[0], texts[1], texts[2], texts[3], texts[4],
+		a.ID, a.Dataset, a.Unit, a.Relation.String(), a.Slice.Column, a.Filter, texts[5], b.Epsilon, b.Delta, b.Rho, texts[0], texts[1],
+		texts[2], texts[3], texts[4],
 		b.Debits, b.Acts, a.last, two, b.Slices, string(b.SliceKind))
 }
 

@@ -40,18 +40,19 @@ func (l *Ledger) Acts(ctx context.Context) ([]Act, error) {
 		} `json:"charges"`
 	}
 	return reading(ctx, l, func(t *tx) (out []Act, err error) {
-		err = eachBody(t, "WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule', 'keeps', 'close', 'charge')", func(r Record, b charged) {
-			a := b.Act
-			a.Record, a.What = r.Seq, r.Kind
-			a.LimitText = a.formatted()
-			if r.Kind == kindAccount {
-				a.Account = r.Seq
-			}
-			for _, one := range b.Charges {
-				a.Charged = append(a.Charged, ActCharge{one.Cost, len(one.Slices)})
-			}
-			out = append(out, a)
-		})
+		err = eachBody(t,
+			"WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule', 'keeps', 'close', 'charge')", func(r Record, b charged) {
+				a := b.Act
+				a.Record, a.What = r.Seq, r.Kind
+				a.LimitText = a.formatted()
+				if r.Kind == kindAccount {
+					a.Account = r.Seq
+				}
+				for _, one := range b.Charges {
+					a.Charged = append(a.Charged, ActCharge{one.Cost, len(one.Slices)})
+				}
+				out = append(out, a)
+			})
 		return out, err
 	})
 }
@@ -88,6 +89,7 @@ func (l *Ledger) Spends(ctx context.Context, account int64) ([]Spend, error) {
 			}
 			s.State = state // that of a body is the ledger's
 			return s, nil
-		}, "SELECT r.id, r.account, r.state, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE CAST(? AS BIGINT) = 0 OR r.account = ? ORDER BY r.id", account, account)
+		}, "SELECT r.id, r.account, r.state, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id "+
+			"WHERE CAST(? AS BIGINT) = 0 OR r.account = ? ORDER BY r.id", account, account)
 	})
 }

@@ -221,7 +221,8 @@ func (a *Account) asked(own *Limit, life bool, err error) error {
 	if !errors.As(err, &known) || own == nil || own.AtMost(*limit) || !limit.AtMost(*own) {
 		return err
 	}
-	return refuse(known.Code, "%s; %s of the job (%s) does not raise the limit of the account: dprelease ledger raise %s%s %s --reason TEXT does", known.Message, key, own, a.account().flags(""), flag, flagsOf(*own))
+	return refuse(known.Code, "%s; %s of the job (%s) does not raise the limit of the account: dprelease ledger raise %s%s %s --reason "+
+		"TEXT does", known.Message, key, own, a.account().flags(""), flag, flagsOf(*own))
 }
 
 // flagsOf are the flags of ledger raise that name a limit.
@@ -310,7 +311,8 @@ func shortfall(amounts []Amount, cost privacy.Cost, any bool) string {
 	text := strings.Join(over, "; ")
 	switch {
 	case best != nil && best.Sign() > 0:
-		return text + fmt.Sprintf("; a job that costs at most %s times as much would fit, for example this one with all its guarantees multiplied by that", Down(best))
+		return text + fmt.Sprintf("; a job that costs at most %s times as much would fit, for example this one with all its guarantees "+
+			"multiplied by that", Down(best))
 	case any || len(still) == 0:
 		return text + "; nothing is left for any job, unless the limit is raised"
 	}

@@ -121,7 +121,8 @@ func (l *Ledger) Approve(ctx context.Context, k Key, proposal int64) (*Account, 
 		case p == nil:
 			return refuse(CodeLimit, "nothing waits for a second person on the account of %s", k)
 		case p.Record != proposal:
-			return refuse(CodeLimit, "record %d is not what waits for a second person on the account of %s, which is record %d: look at it with dprelease ledger show, and give --proposal %d", proposal, k, p.Record, p.Record)
+			return refuse(CodeLimit, "record %d is not what waits for a second person on the account of %s, which is record %d: "+
+				"look at it with dprelease ledger show, and give --proposal %d", proposal, k, p.Record, p.Record)
 		case samePerson(p.By, l.by):
 			return refuse(CodeLimit, "%s asked for it and cannot approve it: a second person must", p.By)
 		}

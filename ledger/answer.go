@@ -35,7 +35,8 @@ func (t *tx) recordAnswer(k Key, job string, refused error) (told, err error) {
 func (l *Ledger) Answers(ctx context.Context) ([]Answer, error) {
 	return reading(ctx, l, func(t *tx) (out []Answer, err error) {
 		err = eachBody(t, "WHERE kind = 'answer'", func(r Record, b answerBody) {
-			out = append(out, Answer{Record: r.Seq, At: b.At, By: b.By, Job: b.Job, Dataset: b.Dataset, Unit: b.Unit, Relation: b.Relation, SlicesBy: b.Slices})
+			out = append(out,
+				Answer{Record: r.Seq, At: b.At, By: b.By, Job: b.Job, Dataset: b.Dataset, Unit: b.Unit, Relation: b.Relation, SlicesBy: b.Slices})
 		})
 		return out, err
 	})

@@ -25,7 +25,8 @@ func (v *Auditor) tables(t *tx) error {
 	if h.refused != v.refused {
 		v.find(FoundTables, "head", "it says that somebody refused the ledger, which no record says, or leaves it out")
 	}
-	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchNodes, (*Auditor).matchKeys,
+	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchNodes,
+		(*Auditor).matchKeys,
 		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchSlices, (*Auditor).matchReleases} {
 		if err := match(v, t); err != nil {
 			return err

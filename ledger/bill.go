@@ -104,7 +104,8 @@ func (k *Ticket) drawn() error {
 		same = same && ok && m.text() != "" && made.text() == m.text()
 	}
 	if !same {
-		return refuse(CodeBill, "the draws and the noise of this run are not those that were debited; nothing was published, and the budget is spent")
+		return refuse(CodeBill,
+			"the draws and the noise of this run are not those that were debited; nothing was published, and the budget is spent")
 	}
 	return nil
 }

@@ -125,7 +125,8 @@ func (t *tx) append(b body) (*Record, error) {
 		return nil, err
 	}
 	r.Hash = hashRecord(t.state.ledger, r)
-	if err := t.exec("INSERT INTO dprelease_records (seq, kind, body, prev, hash) VALUES (?, ?, ?, ?, ?)", r.Seq, r.Kind, r.Body, r.Prev, r.Hash); err != nil {
+	if err := t.exec("INSERT INTO dprelease_records (seq, kind, body, prev, hash) VALUES (?, ?, ?, ?, ?)", r.Seq, r.Kind, r.Body, r.Prev,
+		r.Hash); err != nil {
 		return nil, err
 	}
 	t.state.seq, t.state.hash, t.state.at = r.Seq, r.Hash, t.at
@@ -220,7 +221,8 @@ func (l *Ledger) Witness(ctx context.Context, seen ...Seen) error {
 			return err
 		}
 		if m := marks[at]; m.Seq > h.seq || heads[m.Seq] != "" {
-			return refuse(CodeRolledBack, "%s is an old copy, or a report is not genuine: %s says that record %d paid for it, and that is not so here; restore the newest copy, or move that report away; dprelease ledger verify shows more", l.address, m.Where, m.Seq)
+			return refuse(CodeRolledBack, "%s is an old copy, or a report is not genuine: %s says that record %d paid for it, and that is not "+
+				"so here; restore the newest copy, or move that report away; dprelease ledger verify shows more", l.address, m.Where, m.Seq)
 		}
 		return t.tampered(fmt.Sprintf("record %d is missing, and a release that it paid for was seen", marks[at].Seq))
 	})

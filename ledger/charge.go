@@ -327,7 +327,8 @@ func ReadCharges(r io.Reader, units []string) ([]SliceCost, error) {
 				if i >= 0 {
 					if amount, err = rational.Parse(line[i]); err != nil {
 						n, column := lines.FieldPos(i)
-						return nil, fmt.Errorf("line %d, column %d: %s is no amount; write a decimal number such as 0.5 or 1e-6", n, column, units[k]) // P33: without its text
+						// P33: without its text
+						return nil, fmt.Errorf("line %d, column %d: %s is no amount; write a decimal number such as 0.5 or 1e-6", n, column, units[k])
 					}
 				}
 				cost = append(cost, amount)

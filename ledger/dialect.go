@@ -81,7 +81,8 @@ var postgresDialect = dialect{
 		{"SHOW fsync", []string{"on"}, "the server runs with fsync = off"},
 		{"SHOW synchronous_commit", []string{"on", "remote_apply"}, "synchronous_commit is off"},
 	},
-	keep: "the server's write-ahead log holds the key until the server removes those segments; archives of the log, backups, dumps, replicas and snapshots hold it for good: see docs/ledger.md",
+	keep: "the server's write-ahead log holds the key until the server removes those segments; archives of the log, backups, dumps, " +
+		"replicas and snapshots hold it for good: see docs/ledger.md",
 }
 
 func (a Address) dialect() *dialect {
@@ -201,7 +202,8 @@ func (a Address) classify(err error) *Error {
 		case sqlite3.SQLITE_CORRUPT:
 			return poison(CodeTampered, "%s is damaged: put the newest whole copy of the ledger in its place, and verify it against the releases", a)
 		case sqlite3.SQLITE_CANTOPEN:
-			return poison(CodeReadOnly, "%s cannot be opened by this user: its file must be readable, and its folder writable, because SQLite keeps two files beside it; to look at a ledger on a read-only disk, copy it", a)
+			return poison(CodeReadOnly, "%s cannot be opened by this user: its file must be readable, and its folder writable, "+
+				"because SQLite keeps two files beside it; to look at a ledger on a read-only disk, copy it", a)
 		case sqlite3.SQLITE_IOERR:
 			return poison(CodeUnreadable, "the disk of %s failed", a)
 		}

@@ -78,7 +78,8 @@ func (l *Ledger) Leftovers(ctx context.Context, k Key, host string) (map[int64]s
 			err := row.Scan(&release, &path)
 			folders[release] = path
 			return err
-		}, "SELECT f.release, f.path FROM dprelease_leftovers f JOIN dprelease_accounts a ON a.id = f.account WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND a.slice = ? AND f.host = ?",
+		}, "SELECT f.release, f.path FROM dprelease_leftovers f JOIN dprelease_accounts a ON a.id = f.account WHERE a.dataset = ? "+
+			"AND a.unit = ? AND a.relation = ? AND a.slice = ? AND f.host = ?",
 			k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column, host)
 	})
 }

@@ -76,10 +76,13 @@ func KeptWithin(k Key, keeps, own []string) error {
 		return nil
 	}
 	if rowKept(keeps) && !rowKept(own) {
-		return refuse(CodeKept, "the account of %s protects units that keep %s, and this job units that keep a row in the one table that it reads: name this table under dataset.tables, and say the same dataset.population",
+		return refuse(CodeKept, "the account of %s protects units that keep %s, and this job units that keep a row in the one table that "+
+			"it reads: name this table under dataset.tables, and say the same dataset.population",
 			k, columnsText(keeps))
 	}
-	return refuse(CodeKept, "this job protects only neighbours that keep %s; the account of %s also protects those that differ there (it keeps %s), and the two do not add up to one guarantee: leave out the design or immutable: true, say the same dataset.population, or weaken what the account promises for all its releases with dprelease ledger keep --columns %s",
+	return refuse(CodeKept, "this job protects only neighbours that keep %s; the account of %s also protects those that differ there "+
+		"(it keeps %s), and the two do not add up to one guarantee: leave out the design or immutable: true, "+
+		"say the same dataset.population, or weaken what the account promises for all its releases with dprelease ledger keep --columns %s",
 		columnsText(columnSet(own)), k, columnsText(keeps), inShell(strings.Join(columnSet(append(slices.Clone(keeps), own...)), ",")))
 }
 
@@ -110,7 +113,8 @@ func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason s
 			return refuse(CodeKept, "the account of %s keeps %s already", k, columnsText(a.Keeps))
 		}
 		if a.Keeps != nil && rowKept(columns) && !rowKept(a.Keeps) {
-			return refuse(CodeKept, "the earlier jobs of %s read one table, whose name is not known: what they protect is nothing that keeps %s", k, columnsText(columnSet(columns)))
+			return refuse(CodeKept, "the earlier jobs of %s read one table, whose name is not known: what they protect is nothing that keeps %s",
+				k, columnsText(columnSet(columns)))
 		}
 		keeps = columnSet(append(slices.Clone(a.Keeps), columns...))
 		_, err = t.append(&keepsBody{Account: a.ID, Columns: keeps, Reason: reason})

@@ -73,7 +73,8 @@ func (l *Ledger) wipeLog(ctx context.Context) error {
 	case err != nil && !busy(err):
 		return l.poison(err)
 	case err != nil || held != 0:
-		return refuse(CodeLocked, "the panel is closed, but another process works with %s, so that its log still holds the key: close the panel once more when none does", l.address)
+		return refuse(CodeLocked, "the panel is closed, but another process works with %s, so that its log still holds the key: "+
+			"close the panel once more when none does", l.address)
 	}
 	return nil
 }

@@ -133,7 +133,8 @@ func (l *Ledger) begin(ctx context.Context) error {
 		}
 	}
 	if version != schemaVersion {
-		return refuse(CodeVersion, "the tables of %s have version %d, and this program knows version %d: use the program that wrote them; nothing was changed", l.address, version, schemaVersion)
+		return refuse(CodeVersion, "the tables of %s have version %d, and this program knows version %d: use the program that wrote them; "+
+			"nothing was changed", l.address, version, schemaVersion)
 	}
 	if err := l.permitted(ctx); err != nil {
 		return err

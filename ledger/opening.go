@@ -76,7 +76,8 @@ func (o *Opening) limit(l Limit, life bool) {
 // unsuited refuses a limit that an account cannot keep.
 func unsuited(l Limit, filter string, err error) *Error {
 	if l.Rho != nil && filter != ZCDP {
-		return refuse(CodeLimit, "the account adds up with the filter %s, and the limit %s needs the filter %s: give the limit in ε and δ, or open an account with ledger init --filter %s", filter, l, ZCDP, ZCDP)
+		return refuse(CodeLimit, "the account adds up with the filter %s, and the limit %s needs the filter %s: give the limit in ε and δ, "+
+			"or open an account with ledger init --filter %s", filter, l, ZCDP, ZCDP)
 	}
 	return refuse(CodeLimit, "the limit %s does not suit the filter %s: %v", l, filter, err)
 }

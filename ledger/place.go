@@ -32,7 +32,8 @@ func (a Address) findPlace() (*place, error) {
 	}
 	switch {
 	case names(info) > 1:
-		return nil, refuse(CodeUnsafe, "%s has a second name (a hard link), under which its debits would not be seen; make a copy of it under one name alone", a)
+		return nil, refuse(CodeUnsafe,
+			"%s has a second name (a hard link), under which its debits would not be seen; make a copy of it under one name alone", a)
 	case mounted(path):
 		return nil, refuse(CodeUnsafe, "%s is mounted by itself, without the files that belong beside it; mount its folder", a)
 	}

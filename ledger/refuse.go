@@ -22,7 +22,8 @@ func (l *Ledger) Refuse(ctx context.Context, lift bool, reason string) (r Refusa
 	}
 	err = l.write(ctx, func(t *tx) error {
 		if lift == (t.state.refused == "") {
-			return refuse(CodeRefused, "%s", map[bool]string{true: "nobody refused the ledger: there is nothing to lift", false: "the ledger is refused already"}[lift])
+			return refuse(CodeRefused, "%s",
+				map[bool]string{true: "nobody refused the ledger: there is nothing to lift", false: "the ledger is refused already"}[lift])
 		}
 		b := &refuseBody{Lifted: lift, Reason: reason}
 		rec, err := t.append(b)

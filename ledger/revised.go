@@ -49,8 +49,11 @@ func (t *tx) revised(q *Request) (ask bool, err error) {
 	}
 	after := *a
 	after.Charge(bill.Cost)
-	return false, refuse(CodeRevised, "release %s of slice %s was published before (record %d) from other data: the table was revised since, or this job reads other columns of it. A revision costs the same again (%s), added to this slice, which has then spent %s; to publish a revision on purpose, give --revise and another output folder",
-		name, a.Slice, before.ID, pointText(bill.Charged), costText(after.Units(), after.InSlice.Spent))
+	return false,
+		refuse(CodeRevised, "release %s of slice %s was published before (record %d) from other data: the table was revised since, "+
+			"or this job reads other columns of it. A revision costs the same again (%s), added to this slice, which has then spent %s; "+
+			"to publish a revision on purpose, give --revise and another output folder",
+			name, a.Slice, before.ID, pointText(bill.Charged), costText(after.Units(), after.InSlice.Spent))
 }
 
 // errFound ends a query early.
@@ -78,7 +81,8 @@ func (t *tx) answered(a *Account, q *Request) (newest *Release, name string, err
 			return errFound
 		}
 		return nil
-	}, "SELECT r.id, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE r.account = ? AND r.slice = ? AND r.state IN (?, ?) ORDER BY r.id DESC",
+	}, "SELECT r.id, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE r.account = ? AND r.slice = ? "+
+		"AND r.state IN (?, ?) ORDER BY r.id DESC",
 		a.ID, a.Slice.Is, Sealed, Published)
 	if !errors.Is(err, errFound) {
 		return nil, "", err

@@ -46,13 +46,16 @@ func (l *Ledger) permitted(ctx context.Context) error {
 	}
 	var missing string
 	var standby bool
-	const query = "SELECT COALESCE(string_agg(v || ' on ' || t, ', ' ORDER BY t, v), ''), current_setting('transaction_read_only') = 'on' FROM (VALUES "
-	err := l.conn.QueryRowContext(ctx, query+strings.Join(wanted, ", ")+") AS wanted (t, v) WHERE NOT has_table_privilege(t, v)").Scan(&missing, &standby)
+	const query = "SELECT COALESCE(string_agg(v || ' on ' || t, ', ' ORDER BY t, v), ''), current_setting('transaction_read_only') " +
+		"= 'on' FROM (VALUES "
+	err := l.conn.QueryRowContext(ctx,
+		query+strings.Join(wanted, ", ")+") AS wanted (t, v) WHERE NOT has_table_privilege(t, v)").Scan(&missing, &standby)
 	switch {
 	case err != nil:
 		return l.address.classify(err)
 	case missing != "":
-		return refuse(CodeReadOnly, "the user of %s lacks rights: grant %s (docs/ledger.md lists what a least role needs); nothing was changed", l.address, missing)
+		return refuse(CodeReadOnly,
+			"the user of %s lacks rights: grant %s (docs/ledger.md lists what a least role needs); nothing was changed", l.address, missing)
 	case standby && !l.options.ReadOnly:
 		return refuse(CodeReadOnly, "%s takes no writes: the server is a standby, or its user may only read; nothing was changed", l.address)
 	}

@@ -258,8 +258,10 @@ func (t *tx) otherAccount(k Key, columns []Column, used map[string]*columnUses) 
 			case c.Digest == "":
 				ask = true
 			default:
-				return false, refuse(CodeSame, "the account of %s was charged for the same data: a second account would be a second budget for it; use that dataset.id, unit, relation and dataset.slice, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
-					other, k.flags(""), other.flags("from"))
+				return false,
+					refuse(CodeSame, "the account of %s was charged for the same data: a second account would be a second budget for it; "+
+						"use that dataset.id, unit, relation and dataset.slice, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
+						other, k.flags(""), other.flags("from"))
 			}
 		}
 	}
@@ -329,5 +331,6 @@ func (t *tx) saveColumns(changed map[string]*columnUses) error {
 		}
 		rows = append(rows, []any{name, changed[name].release, text})
 	}
-	return t.insert("dprelease_columns (name, release, charged)", rows, " ON CONFLICT (name) DO UPDATE SET release = excluded.release, charged = excluded.charged")
+	return t.insert("dprelease_columns (name, release, charged)", rows,
+		" ON CONFLICT (name) DO UPDATE SET release = excluded.release, charged = excluded.charged")
 }

@@ -30,7 +30,8 @@ func (t *tx) otherSlice(k Key, columns []Column, used map[string]*columnUses, pa
 	for _, c := range columns {
 		alike := map[string]bool{}
 		for _, u := range used[digestOf([]byte(c.Name))].uses {
-			if u.Account == a.ID && u.SliceTag == c.SliceTag && spelled(u.Slice) != spelled(k.Slice.Is) && !slices.Contains(paid, spelled(u.Slice)) && (c.SliceDigest == "" || c.SliceDigest == u.SliceDigest) {
+			if u.Account == a.ID && u.SliceTag == c.SliceTag && spelled(u.Slice) != spelled(k.Slice.Is) &&
+				!slices.Contains(paid, spelled(u.Slice)) && (c.SliceDigest == "" || c.SliceDigest == u.SliceDigest) {
 				alike[u.Slice] = true
 				ask = ask || c.SliceDigest == ""
 			}
@@ -48,8 +49,10 @@ func (t *tx) otherSlice(k Key, columns []Column, used map[string]*columnUses, pa
 	}
 	other := k
 	other.Slice.Is = slices.Min(slices.Collect(maps.Keys(agree)))
-	return false, refuse(CodeSame, "the account of %s was charged for the same rows under %s: each row would have the limit of both slices; mend the table, or where slices may be alike, as in a panel, say that it is meant: dprelease ledger separate %s --reason TEXT",
-		k, other.Slice, k.flags(""))
+	return false,
+		refuse(CodeSame, "the account of %s was charged for the same rows under %s: each row would have the limit of both slices; "+
+			"mend the table, or where slices may be alike, as in a panel, say that it is meant: dprelease ledger separate %s --reason TEXT",
+			k, other.Slice, k.flags(""))
 }
 
 // slicesOf is the pair that permits slices of one account to be alike.

@@ -55,7 +55,8 @@ func spelled(is string) string {
 // numberOf reads a decimal number. The bounds on its length keep it from asking for memory.
 func numberOf(text string) (*big.Rat, bool) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
-	if len(mantissa) > 100 || len(exponent) > 4 || strings.Trim(mantissa, "+-.0123456789") != "" || strings.Trim(exponent, "+-0123456789") != "" {
+	if len(mantissa) > 100 || len(exponent) > 4 || strings.Trim(mantissa, "+-.0123456789") != "" ||
+		strings.Trim(exponent, "+-0123456789") != "" {
 		return nil, false
 	}
 	return new(big.Rat).SetString(text)
@@ -64,7 +65,8 @@ func numberOf(text string) (*big.Rat, bool) {
 // suits refuses a text that cannot name a slice of the kind.
 func (k SliceKind) suits(is string) error {
 	kind, _, _ := strings.Cut(string(k), ", ")
-	if first, ok := map[SliceKind]string{NumberSlices: "#", BoolSlices: "?", DateSlices: "@", TimeSlices: ":"}[SliceKind(kind)]; ok && !strings.HasPrefix(spelled(is), first) {
+	if first, ok := map[SliceKind]string{NumberSlices: "#", BoolSlices: "?", DateSlices: "@", TimeSlices: ":"}[SliceKind(kind)]; ok &&
+		!strings.HasPrefix(spelled(is), first) {
 		return refuse(CodeAccount, "the slices of the account are values of the kind %s, and %q is none", k, is)
 	}
 	return nil
@@ -83,7 +85,9 @@ func (a *Account) admitKind(k SliceKind) error {
 	case k == "":
 		return refuse(CodeAccount, "the kind of the column %s is not known", a.Slice.Column)
 	case a.SliceKind != "" && a.SliceKind != k:
-		return refuse(CodeAccount, "this job reads the column %s as %s, and the account of %s was charged for slices by %s read as %s: a row could be in two slices, and each has its own limit; give the column the type that it had (dataset.columns), or leave type out as before, and write the file as before (dataset.source)",
+		return refuse(CodeAccount, "this job reads the column %s as %s, and the account of %s was charged for slices by %s read as %s: "+
+			"a row could be in two slices, and each has its own limit; give the column the type that it had (dataset.columns), "+
+			"or leave type out as before, and write the file as before (dataset.source)",
 			a.Slice.Column, k, a.Key.account(), a.Slice.Column, a.SliceKind)
 	}
 	return k.suits(a.Slice.Is)

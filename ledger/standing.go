@@ -63,7 +63,9 @@ func (s *Standing) Hopeless() bool { return s.Failed != nil && s.Failed.Content 
 // Refusal returns the error for an earlier run that did not get to its seal.
 func (s *Standing) Refusal() *Error {
 	if s.Failed != nil {
-		return refuse(CodeUnfinished, "an earlier run of this job failed after its debit (%s), which stays spent; run with --spend-again to spend again", s.Failed.Code)
+		return refuse(CodeUnfinished,
+			"an earlier run of this job failed after its debit (%s), which stays spent; run with --spend-again to spend again", s.Failed.Code)
 	}
-	return refuse(CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --spend-again to spend again")
+	return refuse(CodeUnfinished,
+		"an earlier run of this job was cut off after its debit, which stays spent; run with --spend-again to spend again")
 }

@@ -51,7 +51,8 @@ func (t *tx) stays(tables []Table) error { // P32
 	}
 	for _, m := range tables {
 		if m.Public && private[m.Mark] {
-			return refuse(CodeSame, "%s is a private table of this job, and whoever is in a lookup is not protected: take columns from it with join, as a table of the data set", m.Name)
+			return refuse(CodeSame, "%s is a private table of this job, and whoever is in a lookup is not protected: take columns from it "+
+				"with join, as a table of the data set", m.Name)
 		}
 	}
 	used, err := t.columns(marks)
@@ -62,7 +63,8 @@ func (t *tx) stays(tables []Table) error { // P32
 		for _, u := range used[digestOf([]byte(m.Mark))].uses {
 			switch {
 			case m.Public && u.Tag == usedPrivate:
-				return refuse(CodeSame, "%s was a private table of an earlier release, and whoever is in a lookup is not protected: take columns from it with join, as a table of the data set", m.Name)
+				return refuse(CodeSame, "%s was a private table of an earlier release, and whoever is in a lookup is not protected: "+
+					"take columns from it with join, as a table of the data set", m.Name)
 			case !m.Public && u.Tag == usedPublic:
 				return refuse(CodeSame, "%s was a lookup of an earlier release, which protected nobody in it, and cannot become private", m.Name)
 			}

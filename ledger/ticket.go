@@ -62,7 +62,8 @@ func (l *Ledger) Renew(ctx context.Context, k *Ticket) error {
 
 // hold lets the lease of a ticket run from now.
 func (t *tx) hold(k *Ticket) error {
-	return t.exec("UPDATE dprelease_releases SET holder = ?, lease_until = ? WHERE id = ?", t.holding(k.lease), t.at.Add(k.lease).UnixMicro(), k.Release)
+	return t.exec("UPDATE dprelease_releases SET holder = ?, lease_until = ? WHERE id = ?", t.holding(k.lease),
+		t.at.Add(k.lease).UnixMicro(), k.Release)
 }
 
 // holding names the holder of a lease. A test that sets the clock sets that of the
@@ -178,7 +179,8 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 		}
 		for _, o := range others {
 			if o.Content == content {
-				return refuse(CodeReleased, "the same releases were made from the same data already; these are not published, and their budget is spent")
+				return refuse(CodeReleased,
+					"the same releases were made from the same data already; these are not published, and their budget is spent")
 			}
 		}
 		_, err = t.sameData(k.Account.Key, k.Columns, k.Tables, k.alike)
@@ -198,7 +200,8 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 			return err
 		}
 		t.untimed()
-		if _, err := t.append(&sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums, Samples: said, Columns: marks}); err != nil {
+		if _, err := t.append(&sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums, Samples: said,
+			Columns: marks}); err != nil {
 			return err
 		}
 		if err := t.saveColumns(columns); err != nil {

@@ -76,7 +76,8 @@ func (t *tx) insert(columns string, rows [][]any, conflict string) error {
 	const atOnce = 200
 	for some := range slices.Chunk(rows, atOnce) {
 		values := "(" + marks(len(some[0])) + ")"
-		if err := t.exec("INSERT INTO "+columns+" VALUES "+values+strings.Repeat(", "+values, len(some)-1)+conflict, slices.Concat(some...)...); err != nil {
+		if err := t.exec("INSERT INTO "+columns+" VALUES "+values+strings.Repeat(", "+values, len(some)-1)+conflict,
+			slices.Concat(some...)...); err != nil {
 			return err
 		}
 	}
@@ -136,13 +137,15 @@ func (t *tx) trust() (err error) {
 		return nil
 	}
 	var last Record
-	err = t.row("SELECT seq, kind, body, prev, hash FROM dprelease_records ORDER BY seq DESC LIMIT 1").Scan(&last.Seq, &last.Kind, &last.Body, &last.Prev, &last.Hash)
+	err = t.row("SELECT seq, kind, body, prev, hash FROM dprelease_records ORDER BY seq DESC LIMIT 1").Scan(&last.Seq, &last.Kind,
+		&last.Body, &last.Prev, &last.Hash)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	var s stamp
 	if last.Seq != t.state.seq || last.Hash != t.state.hash {
-		return t.tampered(fmt.Sprintf("its head says that the chain ends at record %d, and it ends at record %d: records are missing, or another one was put in", t.state.seq, last.Seq))
+		return t.tampered(fmt.Sprintf("its head says that the chain ends at record %d, and it ends at record %d: records are missing, "+
+			"or another one was put in", t.state.seq, last.Seq))
 	}
 	if hashRecord(t.state.ledger, &last) != last.Hash || decodeSome(last.Body, &s) != nil || s.State == "" {
 		return t.tampered(fmt.Sprintf("its newest record, %d, was changed", last.Seq))
@@ -185,7 +188,8 @@ func (t *tx) tampered(what string) error {
 			break
 		}
 	}
-	return refuse(CodeTampered, "%s disagrees with its own chain: %s%s; nothing was drawn or spent; dprelease ledger verify lists every disagreement: undo the change, or put the newest whole copy of the ledger in its place", t.l.address, what, more)
+	return refuse(CodeTampered, "%s disagrees with its own chain: %s%s; nothing was drawn or spent; dprelease ledger verify lists every "+
+		"disagreement: undo the change, or put the newest whole copy of the ledger in its place", t.l.address, what, more)
 }
 
 // lock makes this transaction the only writer, at a time that is not before that of
@@ -196,7 +200,9 @@ func (t *tx) lock(ctx context.Context) error {
 	}
 	switch back := t.state.at.Sub(t.at); {
 	case back > clockSlack:
-		return refuse(CodeClock, "the clock is %s behind the newest record of %s: set it right; if it is right, that record was written while a clock was ahead: dprelease ledger clock shows which, and with --accept records that its time is passed over", lasting(back), t.l.address)
+		return refuse(CodeClock, "the clock is %s behind the newest record of %s: set it right; if it is right, that record was written "+
+			"while a clock was ahead: dprelease ledger clock shows which, and with --accept records that its time is passed over", lasting(back),
+			t.l.address)
 	case back > 0:
 		t.at = t.state.at
 	}
@@ -216,7 +222,8 @@ func (t *tx) admitted() error {
 	if t.state.refused == "" {
 		return nil
 	}
-	return refuse(CodeRefused, "%s was refused for good by %s; whoever looks after it lifts that with dprelease ledger refuse --lift --reason TEXT", t.l.address, t.state.refused)
+	return refuse(CodeRefused, "%s was refused for good by %s; whoever looks after it lifts that with dprelease ledger refuse --lift "+
+		"--reason TEXT", t.l.address, t.state.refused)
 }
 
 // write carries out f alone, on the newest state, and makes it durable. A refusal
@@ -273,10 +280,12 @@ func (l *Ledger) transaction(ctx context.Context, begin string, f func(t *tx) er
 	}
 	if err := t.exec("COMMIT"); err != nil {
 		c := l.poison(err)
-		return &Error{Code: CodeUnknown, Message: c.Message + "; whether the last commit took effect is not known: mend that, look with dprelease ledger show, then run the job again"}
+		return &Error{Code: CodeUnknown, Message: c.Message + "; whether the last commit took effect is not known: mend that, " +
+			"look with dprelease ledger show, then run the job again"}
 	}
 	if begin == l.dialect.beginWrite && !l.place.stays() {
-		return l.poison(poison(CodeMoved, "%s was moved, deleted or replaced while it was open: what was written now may be lost; put the file back and run the job again", l.address))
+		return l.poison(poison(CodeMoved, "%s was moved, deleted or replaced while it was open: what was written now may be lost; "+
+			"put the file back and run the job again", l.address))
 	}
 	return nil
 }

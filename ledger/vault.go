@@ -32,7 +32,8 @@ func (l *Ledger) vault(s *Node, own string) (cipher.AEAD, []byte, error) {
 		return nil, nil, err
 	}
 	gcm, err := cipher.NewGCM(block)
-	about := s.ID + "\n" + strconv.FormatInt(s.Account, 10) + "\n" + strconv.FormatInt(s.Debit, 10) + "\n" + s.Content + "\n" + s.Event + "\n" + s.Facts
+	about := s.ID + "\n" + strconv.FormatInt(s.Account, 10) + "\n" + strconv.FormatInt(s.Debit, 10) + "\n" + s.Content + "\n" + s.Event +
+		"\n" + s.Facts
 	return gcm, []byte(about), err
 }
 

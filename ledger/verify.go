@@ -97,9 +97,11 @@ func (v *Auditor) Witness(seen []Seen) {
 func (v *Auditor) stands(s Seen) bool {
 	switch {
 	case s.Seq > int64(len(v.hashes)):
-		v.find(FoundRolledBack, s.Where, "was debited by record %d, and this ledger ends at record %d: it was rolled back or cut off, or the report is not genuine", s.Seq, v.seq)
+		v.find(FoundRolledBack, s.Where, "was debited by record %d, and this ledger ends at record %d: it was rolled back or cut off, "+
+			"or the report is not genuine", s.Seq, v.seq)
 	case v.hashes[s.Seq-1] != s.Head:
-		v.find(FoundForked, s.Where, "was debited by another record %d than this ledger's: a copy of it, or an old one, was written to, or the report is not genuine", s.Seq)
+		v.find(FoundForked, s.Where, "was debited by another record %d than this ledger's: a copy of it, or an old one, was written to, "+
+			"or the report is not genuine", s.Seq)
 	default:
 		return true
 	}

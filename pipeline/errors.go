@@ -99,8 +99,9 @@ func told(ctx context.Context, err error) error {
 	case errors.As(err, &one):
 		many = job.Problems{one}
 	default: // whose text nobody knows, and so nobody may print (P20)
-		return &Failure{Exit: failure.ExitBug, Code: "INTERNAL", Message: fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err),
-			Spent: SpentUnknown, Retry: RetryLook}
+		return &Failure{Exit: failure.ExitBug, Code: "INTERNAL",
+			Message: fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err),
+			Spent:   SpentUnknown, Retry: RetryLook}
 	}
 	out := make(Problems, len(many))
 	for i, p := range many {

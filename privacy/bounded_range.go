@@ -44,7 +44,8 @@ func (BoundedRange) Kind() string { return "bounded_range" }
 func (e BoundedRange) Epsilon() float64 { return e.Eps }
 
 var boundedRangeKind = declare[BoundedRange](Kind{
-	About:   "any eps-bounded-range mechanism, such as a selection by the exponential mechanism; or parts independent selections whose ranges add up to at most eps",
+	About: "any eps-bounded-range mechanism, such as a selection by the exponential mechanism; or parts independent selections whose " +
+		"ranges add up to at most eps",
 	Also:    []string{"exponential", "exponential_mechanism", "selection"},
 	Fields:  []Field{eps(), number("parts", "parts=", atLeastOne).optional(), number("come", "come=", positive).optional()},
 	ordered: true,

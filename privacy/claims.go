@@ -48,7 +48,8 @@ func compared(cs []Claim, charged float64) []Claim {
 		if c.Epsilon >= charged {
 			cs[i].Why = "no smaller than the numeric bound that is charged"
 		} else {
-			cs[i].Why = "smaller than the charged bound, which counts no more than 1e9 users and rounds outward; only what is proven in this program is charged"
+			cs[i].Why = "smaller than the charged bound, which counts no more than 1e9 users and rounds outward; " +
+				"only what is proven in this program is charged"
 		}
 	}
 	return cs

@@ -173,7 +173,8 @@ func (e DiscreteGaussian) pair(rel Relation, here string) (lossPair, *Unsupporte
 		n := min(int64(wholeSquare(s)), e.Coordinates)
 		return lossPair{mech: pld.Repeat(n, pld.DiscreteGaussian(e.Sigma, 1)), attained: true}, nil
 	case e.Coordinates > 1:
-		return lossPair{}, refuse(here, "discrete Gaussian noise on several coordinates has a distribution only where it is close to the continuous one")
+		return lossPair{},
+			refuse(here, "discrete Gaussian noise on several coordinates has a distribution only where it is close to the continuous one")
 	case s > 1e4 || e.Sigma > maxDiscreteSigma:
 		return lossPair{}, refuse(here, "the noise spans too many lattice steps to be treated as discrete")
 	}
@@ -305,7 +306,8 @@ func cell(e Event) float64 {
 		return 0
 	}
 	g, ok := ts[0].event.(DiscreteGaussian)
-	if !ok || g.Coordinates < 2 || g.Sigma > maxDiscreteSigma || wholeSquare(g.Sensitivity.Under(AddRemove)) != 1 || wholeSquare(g.Sensitivity.Under(ReplaceOne)) > 3 {
+	if !ok || g.Coordinates < 2 || g.Sigma > maxDiscreteSigma || wholeSquare(g.Sensitivity.Under(AddRemove)) != 1 ||
+		wholeSquare(g.Sensitivity.Under(ReplaceOne)) > 3 {
 		return 0
 	}
 	return g.Sigma

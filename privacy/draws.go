@@ -213,7 +213,8 @@ func drawable(s Sampling, rel Relation, here string) *Unsupported {
 		return nestedSize(s.Event, here+".event", s.Take)
 	case Multistage:
 		if t, at := fixedSize(s.Event, here+".event"); t != nil {
-			return refuse(at, "is about a fixed number of units, but runs on a multistage sample: nesting of the two is not proven, add a stage instead")
+			return refuse(at,
+				"is about a fixed number of units, but runs on a multistage sample: nesting of the two is not proven, add a stage instead")
 		}
 	}
 	return nil

@@ -72,7 +72,8 @@ var laplaceKind = declare[Laplace](Kind{
 })
 
 var discreteGaussianKind = declare[DiscreteGaussian](Kind{
-	About: "noise with P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity; neighbours differ in at most coordinates of them",
+	About: "noise with P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity; " +
+		"neighbours differ in at most coordinates of them",
 	Fields: []Field{sigma(), sensitivity(positive),
 		number("coordinates", "coordinates=", atLeastOne).optional().also("dimension")},
 	check: on(func(e DiscreteGaussian, wrong complain) { doubled(e.Sensitivity, wrong) }),
@@ -115,7 +116,8 @@ func latticeSteps(x float64) string {
 // doubled checks the two sensitivities against each other.
 func doubled(s Sensitivity, wrong complain) {
 	if s.AddRemove > 0 && s.ReplaceOne > 2*s.AddRemove {
-		wrong("sensitivity.replace-one", "cannot exceed twice the add-remove sensitivity: a replacement is a removal and an addition (%g > 2·%g)", s.ReplaceOne, s.AddRemove)
+		wrong("sensitivity.replace-one",
+			"cannot exceed twice the add-remove sensitivity: a replacement is a removal and an addition (%g > 2·%g)", s.ReplaceOne, s.AddRemove)
 	}
 }
 

@@ -156,7 +156,8 @@ func iterateShift(e LastIterate, rel Relation, here string) (float64, *Unsupport
 // params are e's in the terms of the numeric package.
 func (e LastIterate) params() iterate.Params {
 	return iterate.Params{
-		Kind: iterate.Kind(e.Variant), Sensitivity: e.Sensitivity, Sigma: e.Sigma, Early: e.Early, Rounding: e.Rounding, N: e.N, Batch: e.Batch, Steps: e.Steps, Epochs: e.Epochs,
+		Kind: iterate.Kind(e.Variant), Sensitivity: e.Sensitivity, Sigma: e.Sigma, Early: e.Early, Rounding: e.Rounding, N: e.N,
+		Batch: e.Batch, Steps: e.Steps, Epochs: e.Epochs,
 		Eta: e.StepSize, StrongConvexity: e.StrongConvexity, Smoothness: e.Smooth, Diameter: e.Diameter,
 	}
 }
@@ -164,7 +165,8 @@ func (e LastIterate) params() iterate.Params {
 // iterateFields names the event's fields as users write them.
 var iterateFields = map[string]string{
 	"Kind": "kind", "Sensitivity": "sensitivity", "Sigma": "sigma", "N": "n", "Batch": "batch", "Steps": "steps", "Epochs": "epochs",
-	"Early": "early", "Rounding": "rounding", "Eta": "step_size", "StrongConvexity": "strong_convexity", "Smoothness": "smooth", "Diameter": "diameter",
+	"Early": "early", "Rounding": "rounding", "Eta": "step_size", "StrongConvexity": "strong_convexity", "Smoothness": "smooth",
+	"Diameter": "diameter",
 }
 
 // iteration checks a last-iterate event.

@@ -46,7 +46,8 @@ func shapeOf(e Event) (shape, bool) {
 			return shape{}, false
 		}
 		// The local randomizer must be the same one: a family of one.
-		return shape{"shuffled " + key(e.Event), []float64{-float64(e.N)}, func(at []float64) Event { return Shuffled{int64(-at[0]), e.Event} }}, true
+		return shape{"shuffled " + key(e.Event), []float64{-float64(e.N)},
+			func(at []float64) Event { return Shuffled{int64(-at[0]), e.Event} }}, true
 	case Compose:
 		return composedShape(e)
 	}

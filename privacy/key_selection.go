@@ -19,7 +19,8 @@ func (KeySelection) event() {}
 func (KeySelection) Kind() string { return "key_selection" }
 
 var keySelectionKind = declare[KeySelection](Kind{
-	About:   "a private choice of keys: for each key a coin that is (eps, delta)-differentially private in the number of its units; a unit has one key",
+	About: "a private choice of keys: for each key a coin that is (eps, delta)-differentially private in the number of its units; " +
+		"a unit has one key",
 	Also:    []string{"partition_selection", "truncated_geometric"},
 	Fields:  []Field{eps(), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
 	ordered: true,

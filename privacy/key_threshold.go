@@ -20,7 +20,8 @@ func (KeyThreshold) event() {}
 func (KeyThreshold) Kind() string { return "key_threshold" }
 
 var keyThresholdKind = declare[KeyThreshold](Kind{
-	About:   "a choice of the keys whose noisy number of units reaches a threshold; keys of a single unit reach it with probability at most delta; the noise stands beside it",
+	About: "a choice of the keys whose noisy number of units reaches a threshold; keys of a single unit reach it with probability at " +
+		"most delta; the noise stands beside it",
 	Also:    []string{"threshold", "tau_thresholding"},
 	Fields:  []Field{number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
 	ordered: true,

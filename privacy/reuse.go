@@ -74,7 +74,8 @@ func (r *Reuse) Delta(before, delta float64) (float64, error) {
 	case !(delta > 0 && delta < 1) || !(before >= 0):
 		return 0, wrong("delta", "must lie in [0, 1) (%g)", delta)
 	case r.rate == 0:
-		return 0, wrong(r.sampling.Kind(), "is kept for pure releases only: what a delta of several jobs costs together is not proven for this design")
+		return 0, wrong(r.sampling.Kind(),
+			"is kept for pure releases only: what a delta of several jobs costs together is not proven for this design")
 	}
 	return math.Min(1, above(r.deltaRate(before)*delta, 4e-16)), nil
 }

@@ -79,7 +79,8 @@ func (e RowsOfUnit) basic(rel Relation, here string, k float64) (profile, *Unsup
 	switch s := s.(type) {
 	case Poisson:
 		if rel != AddRemove {
-			return profile{}, refuse(here, "is proven for a Poisson sample under add-remove only: under replace-one a unit may have another number of rows")
+			return profile{},
+				refuse(here, "is proven for a Poisson sample under add-remove only: under replace-one a unit may have another number of rows")
 		}
 		m.binomial(e.Rows, s.Rate)
 		if e.Units > 0 {
@@ -90,7 +91,8 @@ func (e RowsOfUnit) basic(rel Relation, here string, k float64) (profile, *Unsup
 		}
 	case WithoutReplacement:
 		if rel != ReplaceOne {
-			return profile{}, refuse(here, "is proven for a sample without replacement under replace-one only: under add-remove the number of rows changes with the unit")
+			return profile{}, refuse(here,
+				"is proven for a sample without replacement under replace-one only: under add-remove the number of rows changes with the unit")
 		}
 		m.hypergeometric(e.Rows, s.Take, s.Of)
 		m.fixed = true

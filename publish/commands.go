@@ -107,7 +107,8 @@ func writeEntry(dir, words string) (answer, error) {
 	var incomplete *disclose.IncompleteError
 	switch {
 	case errors.As(err, &incomplete):
-		return answer{}, &stored.Error{Code: "REGISTRY_INCOMPLETE", Message: err.Error() + "; add them to the job and name it with --words: they change no release"}
+		return answer{}, &stored.Error{Code: "REGISTRY_INCOMPLETE",
+			Message: err.Error() + "; add them to the job and name it with --words: they change no release"}
 	case err != nil:
 		return answer{}, &stored.Error{Code: "REPORT", Message: err.Error()}
 	}

@@ -56,7 +56,9 @@ func publishTables(dir string, o tablesOptions) (answer, error) {
 		return answer{}, &stored.Error{Code: "REPORT", Message: err.Error()}
 	}
 	if len(left) == len(run.Report.Releases) {
-		return answer{}, errors.New("the values are in Parquet or Arrow files alone, which publish does not read; take csv into output.formats before the job is run")
+		return answer{},
+			errors.New("the values are in Parquet or Arrow files alone, which publish does not read; take csv into output.formats " +
+				"before the job is run")
 	}
 	if o.output == "" {
 		o.output = filepath.Join(dir, "published")

@@ -84,7 +84,8 @@ A file whose digest is not the one in report.json is refused.`, 1,
 			return publishTables(dirs[0], o)
 		})
 	o.add(root)
-	root.Example = "  dprelease publish out\n  dprelease publish out --flag 0.15 --blank 0.3 -o website\n  dprelease publish out --words job.yaml\n  dprelease publish registry out --words job.yaml\n  dprelease publish nist out\n" +
+	root.Example = "  dprelease publish out\n  dprelease publish out --flag 0.15 --blank 0.3 -o website\n  dprelease publish out " +
+		"--words job.yaml\n  dprelease publish registry out --words job.yaml\n  dprelease publish nist out\n" +
 		"  dprelease publish attest out\n  dprelease publish compare out-2025 out-2026 --html compared.html"
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Args = func(_ *cobra.Command, args []string) error {

@@ -141,7 +141,8 @@ func NewGathered(c *Collected, draw Design) (*Gathered, error) {
 	switch draw.(type) {
 	case *Full, *Poisson:
 	default:
-		return nil, fmt.Errorf("from a table that was collected with weights only a poisson sample can be drawn: what a fixed number of its rows costs together has no event")
+		return nil, fmt.Errorf("from a table that was collected with weights only a poisson sample can be drawn: what a fixed number of " +
+			"its rows costs together has no event")
 	}
 	f := draw.Facts()
 	if d.facts.LargestCount = f.LargestCount; !c.bare { // else the table has another number of rows in each draw
@@ -210,7 +211,8 @@ func (d *Gathered) begin(src *noise.Source, rows int64) (Selector, error) {
 	if d.frame == nil || err != nil {
 		return s, err
 	}
-	return &gatheredSelector{unitwise: unitwise{walk: walk{rows: rows}, src: src, weights: d.weights}, drawn: s, design: d, counts: make([]int64, d.frame.Len())}, nil
+	return &gatheredSelector{unitwise: unitwise{walk: walk{rows: rows}, src: src, weights: d.weights}, drawn: s, design: d,
+		counts: make([]int64, d.frame.Len())}, nil
 }
 
 // gatheredSelector counts the rows of every unit as they go by.

@@ -54,7 +54,8 @@ func BeginPart(d Design, p Part) (Selector, error) {
 }
 
 // beginPart is BeginPart with other blocks and streams, which lets a test list all draws.
-func beginPart(d Design, p Part, size int64, subset func(src *noise.Source, size, rows int64) Selector, stream func(b int64) *noise.Source) (Selector, error) {
+func beginPart(d Design, p Part, size int64, subset func(src *noise.Source, size, rows int64) Selector,
+	stream func(b int64) *noise.Source) (Selector, error) {
 	if p.First < 0 || p.Rows < 0 || p.First+p.Rows > p.Table {
 		return nil, fail(Misuse)
 	}

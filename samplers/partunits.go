@@ -41,7 +41,8 @@ func Split(d Design, src *noise.Source, have []map[int32]int64) ([]map[int32]int
 }
 
 // split is Split with another way to draw a subset, which lets a test list all draws.
-func split(d Design, src *noise.Source, have []map[int32]int64, subset func(src *noise.Source, size, rows int64) Selector) ([]map[int32]int64, error) {
+func split(d Design, src *noise.Source, have []map[int32]int64,
+	subset func(src *noise.Source, size, rows int64) Selector) ([]map[int32]int64, error) {
 	whole, err := begin(d, src, -1)
 	if err != nil {
 		return nil, err

@@ -182,7 +182,8 @@ type unitSelector struct {
 
 func newUnitSelector(src *noise.Source, d overFrame) *unitSelector {
 	f := d.frame
-	s := &unitSelector{unitwise: unitwise{walk: walk{rows: f.records}, src: src, weights: d.uneven()}, need: make([]int64, f.Len()), left: make([]int64, f.Len())}
+	s := &unitSelector{unitwise: unitwise{walk: walk{rows: f.records}, src: src, weights: d.uneven()}, need: make([]int64, f.Len()),
+		left: make([]int64, f.Len())}
 	for i, u := range f.units {
 		s.left[i] = u.Records
 	}

@@ -69,11 +69,13 @@ func (d *StratifiedPoisson) Event(inner privacy.Event) privacy.Event {
 
 // Supports is nil under add-remove.
 func (d *StratifiedPoisson) Supports(rel privacy.Relation) error {
-	return onlyUnder("stratified (rates)", privacy.AddRemove, rel, "under replace-one a record may change its stratum, and with it the rate; take fixed numbers in a public frame instead")
+	return onlyUnder("stratified (rates)", privacy.AddRemove, rel,
+		"under replace-one a record may change its stratum, and with it the rate; take fixed numbers in a public frame instead")
 }
 
 func (d *StratifiedPoisson) begin(src *noise.Source, rows int64) (Selector, error) {
-	s := &rateSelector{unitwise: unitwise{walk: walk{rows: rows}, src: src, weights: d.uneven()}, skips: d.skips, gap: make([]int64, len(d.skips))}
+	s := &rateSelector{unitwise: unitwise{walk: walk{rows: rows}, src: src, weights: d.uneven()}, skips: d.skips,
+		gap: make([]int64, len(d.skips))}
 	for u := range s.gap {
 		s.skip(u)
 	}

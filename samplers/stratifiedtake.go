@@ -60,7 +60,8 @@ func (d *StratifiedTake) Event(inner privacy.Event) privacy.Event {
 
 // Supports is nil under replace-one.
 func (d *StratifiedTake) Supports(rel privacy.Relation) error {
-	return onlyUnder("stratified (fixed numbers)", privacy.ReplaceOne, rel, "its frame publishes the number of records of every stratum; use public rates instead")
+	return onlyUnder("stratified (fixed numbers)", privacy.ReplaceOne, rel,
+		"its frame publishes the number of records of every stratum; use public rates instead")
 }
 
 func (d *StratifiedTake) begin(src *noise.Source, rows int64) (Selector, error) {

@@ -22,7 +22,8 @@ import (
 
 func main() {
 	if len(os.Args) > 1 {
-		fmt.Fprintln(os.Stderr, "dprelease starts this program where a job names object storage, an Iceberg table or a plugin in a registry; there is nothing to call")
+		fmt.Fprintln(os.Stderr, "dprelease starts this program where a job names object storage, an Iceberg table or a plugin in a "+
+			"registry; there is nothing to call")
 		os.Exit(2)
 	}
 	// A signal of the terminal goes to the program, too, which decides what it ends.

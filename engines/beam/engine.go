@@ -41,7 +41,8 @@ type settings struct {
 
 // read checks the options of a job.
 func read(c engine.Config) (s settings, err error) {
-	s = settings{runner: c.Runner, exchange: c.Options["exchange"], secretFile: c.Options["secret_file"], steps: runtime.NumCPU(), patience: 30 * time.Minute}
+	s = settings{runner: c.Runner, exchange: c.Options["exchange"], secretFile: c.Options["secret_file"], steps: runtime.NumCPU(),
+		patience: 30 * time.Minute}
 	if !slices.Contains(runners, s.runner) {
 		return s, engine.Refusal("engine.runner: " + s.runner + " is not one of prism, flink, spark, dataflow, universal")
 	}
@@ -64,12 +65,14 @@ func read(c engine.Config) (s settings, err error) {
 			continue
 		}
 		if flag.Lookup(name) == nil || flag.Set(name, value) != nil {
-			return s, engine.Refusal("engine.options." + name + ": is neither an option of dprelease-beam nor a flag of a Beam runner that takes this value")
+			return s, engine.Refusal("engine.options." + name +
+				": is neither an option of dprelease-beam nor a flag of a Beam runner that takes this value")
 		}
 		remote = remote || name == "endpoint" || name == "environment_type"
 	}
 	if remote && (s.exchange == "" || s.secretFile == "") {
-		return s, engine.Refusal("engine.options: a runner with workers of its own needs exchange, a folder that all of them see, and secret_file, a file of at least 32 secret bytes that all of them can read")
+		return s, engine.Refusal("engine.options: a runner with workers of its own needs exchange, a folder that all of them see, " +
+			"and secret_file, a file of at least 32 secret bytes that all of them can read")
 	}
 	if _, err := secretOf(s.secretFile); err != nil {
 		return s, engine.Refusal("engine.options.secret_file: cannot be read, or is shorter than 32 bytes")

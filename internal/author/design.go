@@ -53,7 +53,8 @@ func (e *environment) serve(ctx context.Context, s *design.Session) error {
 	if err != nil {
 		return errors.New("no port of this machine could be opened")
 	}
-	e.Tell(e.Out, "the page for %s is open on this machine alone, at\n\n  %s\n\nopen the address in a browser; Ctrl-C ends the page\n", s.Path, address)
+	e.Tell(e.Out, "the page for %s is open on this machine alone, at\n\n  %s\n\nopen the address in a browser; Ctrl-C ends the page\n",
+		s.Path, address)
 	server.BaseContext = func(net.Listener) context.Context { return ctx } // what is under way stops with the command
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()

@@ -17,7 +17,8 @@ func (e *environment) plugins() *cobra.Command {
 		Args:  command.UnknownCommand,
 		RunE:  command.CommandMissing,
 	}
-	c.AddCommand(e.pluginAdd(), e.pluginCheck(), e.pluginList(), e.pluginNew(), e.pluginRemove(), e.pluginShow(), e.pluginSign(), e.pluginVerify())
+	c.AddCommand(e.pluginAdd(), e.pluginCheck(), e.pluginList(), e.pluginNew(), e.pluginRemove(), e.pluginShow(), e.pluginSign(),
+		e.pluginVerify())
 	return c
 }
 
@@ -49,7 +50,8 @@ func (e *environment) pluginList() *cobra.Command {
 			all := []listed{}
 			for _, name := range command.BuiltinNames() {
 				d := command.Builtins[name].Describe()
-				l := listed{Name: d.Name, Version: d.Version, Summary: d.Summary, Designs: d.Designs, SelfNoising: d.SelfNoising, Weighted: d.Weighted, Intervals: d.Takes("interval")}
+				l := listed{Name: d.Name, Version: d.Version, Summary: d.Summary, Designs: d.Designs, SelfNoising: d.SelfNoising,
+					Weighted: d.Weighted, Intervals: d.Takes("interval")}
 				for _, r := range d.Relations {
 					l.Relations = append(l.Relations, r.String())
 				}

@@ -49,7 +49,8 @@ The verdict is REFUTED (exit code 5) or NOT REFUTED (0), which is no proof.`,
 				return errors.New("give either the path of a plugin or --builtin NAME")
 			}
 			if x.builtin != "" && command.Builtins[x.builtin] == nil {
-				return fmt.Errorf("no built-in mechanism %q%s; see dprelease plugin list", x.builtin, command.DidYouMean("", x.builtin, command.BuiltinNames()))
+				return fmt.Errorf("no built-in mechanism %q%s; see dprelease plugin list", x.builtin,
+					command.DidYouMean("", x.builtin, command.BuiltinNames()))
 			}
 			return nil
 		},
@@ -156,7 +157,9 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 	}
 	if x.report != "" {
 		if err := v.WriteFiles(x.report); err != nil {
-			return none, e.FailWith(command.Unspent(failure.ExitUsage, "OUTPUT_UNWRITABLE", "the report of the check cannot be written: "+failure.Reason(err)), nil)
+			return none,
+				e.FailWith(command.Unspent(failure.ExitUsage, "OUTPUT_UNWRITABLE", "the report of the check cannot be written: "+
+					failure.Reason(err)), nil)
 		}
 	}
 	return v, nil

@@ -72,7 +72,8 @@ source of the SDK, or a mechanism in Python. It never overwrites anything.`,
 				e.Tell(e.Errw, "dprelease: %v\n", err)
 				return command.Exited(command.ExitUsage)
 			}
-			return e.Say(map[string]string{"event": "done", "dir": dir}, "wrote %s; next: cd %s && %s && dprelease plugin check ./%s\n", dir, dir, next, args[0])
+			return e.Say(map[string]string{"event": "done", "dir": dir}, "wrote %s; next: cd %s && %s && dprelease plugin check ./%s\n", dir,
+				dir, next, args[0])
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "the folder to write; by default NAME")

@@ -33,7 +33,8 @@ func (p Companion) path(self string) (string, error) {
 	if path := find(self, p.Name); path != "" {
 		return path, nil
 	}
-	return "", fmt.Errorf("the program %s is missing: it belongs in the folder of dprelease%s; make build and the packages put it there", p.Name, also)
+	return "", fmt.Errorf("the program %s is missing: it belongs in the folder of dprelease%s; make build and the packages put it there",
+		p.Name, also)
 }
 
 // arguments returns what the companion is started with for a command.

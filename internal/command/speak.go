@@ -33,7 +33,8 @@ func (e *Environment) Job(ctx context.Context, path string, f func(context.Conte
 		return e.Fail(ctx, err)
 	}
 	if e.Unconfined = j.Unconfined(); len(e.Unconfined) > 0 && !e.JSON {
-		e.Tell(e.Errw, "note: not confined: %s: the job says sandbox: off, so it can read and write files and use the network\n", strings.Join(e.Unconfined, ", "))
+		e.Tell(e.Errw, "note: not confined: %s: the job says sandbox: off, so it can read and write files and use the network\n",
+			strings.Join(e.Unconfined, ", "))
 	}
 	return f(ctx, j)
 }

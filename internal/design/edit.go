@@ -169,7 +169,8 @@ func place(n, value *yaml.Node, path []string) error {
 	child := n.Content[i]
 	if len(path) > 1 {
 		if child.Kind == yaml.ScalarNode && child.ShortTag() == "!!null" {
-			*child = yaml.Node{Kind: yaml.MappingNode, HeadComment: child.HeadComment, LineComment: child.LineComment, FootComment: child.FootComment}
+			*child = yaml.Node{Kind: yaml.MappingNode, HeadComment: child.HeadComment, LineComment: child.LineComment,
+				FootComment: child.FootComment}
 		}
 		if err := place(child, value, path[1:]); err != nil || value != nil || len(child.Content) > 0 || child.Kind != yaml.MappingNode {
 			return err

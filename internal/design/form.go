@@ -223,7 +223,8 @@ func (m *maker) about(out *form) {
 		several.Value = "one"
 	}
 	if out.Unit = append(out.Unit, several); several.Value == "cap" {
-		out.Unit = append(out.Unit, m.control("text", "set", "cap.groups", "dataset", "cap", "groups"), m.control("text", "set", "cap.rows", "dataset", "cap", "rows"))
+		out.Unit = append(out.Unit, m.control("text", "set", "cap.groups", "dataset", "cap", "groups"),
+			m.control("text", "set", "cap.rows", "dataset", "cap", "rows"))
 	}
 }
 
@@ -303,7 +304,8 @@ func (m *maker) columns(out *form, h header) {
 		}
 		if folds && said != nil {
 			fold := m.control("choice", "set", "fold", "dataset", "fold", name)
-			c.Facts = append(c.Facts, m.choices(fold, fold.Value, m.options("fold", "", "sum", "mean", "min", "max", "count", "any", "all", "mode")...))
+			c.Facts = append(c.Facts,
+				m.choices(fold, fold.Value, m.options("fold", "", "sum", "mean", "min", "max", "count", "any", "all", "mode")...))
 		}
 		out.Columns = append(out.Columns, c)
 	}

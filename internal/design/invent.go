@@ -60,7 +60,8 @@ func (s *Session) invent(ctx context.Context, w *words, text, units string) (*in
 		return nil, err
 	}
 	d := &j.Dataset
-	if len(d.Tables) > 0 || d.Frame != nil || d.Collected != nil || d.Weights != nil || len(j.Series) > 0 || slices.ContainsFunc(j.Samples, func(s job.Sample) bool { return s.Keep || s.ID != "" }) {
+	if len(d.Tables) > 0 || d.Frame != nil || d.Collected != nil || d.Weights != nil || len(j.Series) > 0 ||
+		slices.ContainsFunc(j.Samples, func(s job.Sample) bool { return s.Keep || s.ID != "" }) {
 		return nil, errors.New(w.T("picture.not"))
 	}
 	n, err := strconv.Atoi(units)
@@ -130,7 +131,8 @@ func nearlyExact(j *job.Job) []Change {
 	if j.Budget.Limit.Rho != nil {
 		limit = "rho"
 	}
-	changes := []Change{{Path: []string{"budget", "limit", limit}, Value: "1000000"}, {Path: []string{"budget", "spend"}}, {Path: []string{"budget", "lifetime"}}}
+	changes := []Change{{Path: []string{"budget", "limit", limit}, Value: "1000000"}, {Path: []string{"budget", "spend"}},
+		{Path: []string{"budget", "lifetime"}}}
 	for i := range j.Releases {
 		at := func(keys ...string) []string { return append([]string{"releases", strconv.Itoa(i)}, keys...) }
 		if j.Releases[i].Measures != "" || j.Releases[i].Bounds != "" {
@@ -140,14 +142,16 @@ func nearlyExact(j *job.Job) []Change {
 		if j.Releases[i].Guarantee.Rho != nil || j.Budget.Spend != nil && j.Budget.Spend.Rho != nil {
 			key = "rho"
 		}
-		changes = append(changes, Change{Path: at("guarantee", key), Value: exact}, Change{Path: at("from")}, Change{Path: at("interval")}, Change{Path: at("weight")})
+		changes = append(changes, Change{Path: at("guarantee", key), Value: exact}, Change{Path: at("from")}, Change{Path: at("interval")},
+			Change{Path: at("weight")})
 	}
 	return changes
 }
 
 // runInvented runs a job on the invented table in a folder, with some changes more. The table, the ledger and the output of the job
 // itself are for the command run alone, so it refuses to run where one of them is left.
-func (s *Session) runInvented(ctx context.Context, text string, of *job.Job, dir, way string, n int, more ...Change) (*pipeline.Outcome, error) {
+func (s *Session) runInvented(ctx context.Context, text string, of *job.Job, dir, way string, n int,
+	more ...Change) (*pipeline.Outcome, error) {
 	text, err := Edit(text, append(onInvented(of, dir, way, n), more...)...)
 	if err != nil {
 		return nil, err
@@ -157,7 +161,8 @@ func (s *Session) runInvented(ctx context.Context, text string, of *job.Job, dir
 		return nil, err
 	}
 	at, err := budget.LedgerOf(j)
-	if err != nil || at.Full() != "sqlite:"+filepath.Join(dir, way, "budget.db") || j.Dataset.Source.Path != filepath.Join(dir, "invented.csv") || j.Output.Dir != filepath.Join(dir, way, "out") {
+	if err != nil || at.Full() != "sqlite:"+filepath.Join(dir, way, "budget.db") ||
+		j.Dataset.Source.Path != filepath.Join(dir, "invented.csv") || j.Output.Dir != filepath.Join(dir, way, "out") {
 		return nil, errOwn
 	}
 	if err := os.Mkdir(filepath.Join(dir, way), 0o700); err != nil { // apart: a run looks for other ledgers beside its own

@@ -24,7 +24,8 @@ func (m *maker) statistics() (out []choice) {
 			if slices.Contains(all, name) {
 				d := described()[name]
 				label := m.or("mechanism."+name, "")
-				out = append(out, choice{Value: name, Label: cmp.Or(label, name), Help: d.Summary, Group: m.T("family." + family), Foreign: !d.Grouped || label == ""})
+				out = append(out, choice{Value: name, Label: cmp.Or(label, name), Help: d.Summary, Group: m.T("family." + family),
+					Foreign: !d.Grouped || label == ""})
 			}
 		}
 	}

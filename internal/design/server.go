@@ -60,7 +60,8 @@ func (s *Session) Listen() (net.Listener, *http.Server, string, error) {
 		return nil, nil, "", err
 	}
 	host := l.Addr().String()
-	server := &http.Server{Handler: s.Handler(host, token), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
+	server := &http.Server{Handler: s.Handler(host, token), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		MaxHeaderBytes: 1 << 16}
 	return l, server, "http://" + host + "/" + token + "/", nil
 }
 
@@ -85,7 +86,8 @@ func guard(host, token string, next http.Handler) http.Handler {
 	port := host[strings.LastIndex(host, ":"):]
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "+
+			"form-action 'none'; frame-ancestors 'none'")
 		h.Set("Cache-Control", "no-store")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("X-Content-Type-Options", "nosniff")

@@ -35,7 +35,8 @@ func (k *checker) bounds(path string, c *Column) {
 		return
 	}
 	if c.Lower != nil && c.Lower.Sign() != 0 {
-		k.wrong(lang.Key(path, "lower"), "say lower: 0 where no value is negative, or leave it out", "must be 0 beside bounds, which are found in private, not %s", rational.Format(c.Lower))
+		k.wrong(lang.Key(path, "lower"), "say lower: 0 where no value is negative, or leave it out",
+			"must be 0 beside bounds, which are found in private, not %s", rational.Format(c.Lower))
 		return
 	}
 	if c.Bounds.AtMost == nil {

@@ -152,7 +152,8 @@ func (k *checker) releases() {
 			k.found = append(k.found, of.found...)
 		}
 		if r.From != "" && !isFrom[r.From] {
-			k.wrong(lang.Key(lang.Item("releases", i), "from"), hintOr(lang.DidYouMean(r.From, from), "known samples", from), "%s is not a sample", lang.Shown(r.From))
+			k.wrong(lang.Key(lang.Item("releases", i), "from"), hintOr(lang.DidYouMean(r.From, from), "known samples", from),
+				"%s is not a sample", lang.Shown(r.From))
 		}
 	}
 	k.names("releases", len(k.j.Releases), func(i int) (string, string) {
@@ -255,7 +256,8 @@ func (k *checker) column(c *Column) {
 	case upper:
 		k.wrong(lang.Key(path, "lower"), "a number needs both bounds", "is missing")
 	default:
-		k.wrong(path, "say lower and upper for a number, domain for a category, or type for a column that only expressions read", "has neither bounds nor a domain")
+		k.wrong(path, "say lower and upper for a number, domain for a category, or type for a column that only expressions read",
+			"has neither bounds nor a domain")
 	}
 	k.assume(path, c)
 }

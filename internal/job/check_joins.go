@@ -83,7 +83,8 @@ func (k *checker) joins(t *DataTable, own []DataTable) map[string]bool {
 			switch {
 			case by != "":
 			case from.Key.Rows == 0:
-				k.wrong(at, "fold it: derive: {"+name+": {as: \"max("+from.Name+"."+name+")\"}}; or say unit: {rows: 1} in "+from.Name+" if a unit has one row there; or name "+from.Name+" as the table of the release, and join this one to it",
+				k.wrong(at, "fold it: derive: {"+name+": {as: \"max("+from.Name+"."+name+")\"}}; or say unit: {rows: 1} in "+from.Name+
+					" if a unit has one row there; or name "+from.Name+" as the table of the release, and join this one to it",
 					"%s may have several rows of a unit, and this row takes one value", from.Name)
 				continue
 			case c.Type == Category:
@@ -96,7 +97,8 @@ func (k *checker) joins(t *DataTable, own []DataTable) map[string]bool {
 				continue
 			}
 			if c.Bounds != nil {
-				k.wrong(at, "fold it: derive: {"+name+"_there: {as: \"max("+from.Name+"."+name+")\", bounds: …}}, or say lower and upper there", "the bounds of %s are found in private there, for the rows of %s alone", lang.Shown(name), from.Name)
+				k.wrong(at, "fold it: derive: {"+name+"_there: {as: \"max("+from.Name+"."+name+")\", bounds: …}}, or say lower and upper there",
+					"the bounds of %s are found in private there, for the rows of %s alone", lang.Shown(name), from.Name)
 				continue
 			}
 			c.Joined = &Joined{Table: from.Name, Of: name, By: by}
@@ -111,7 +113,8 @@ func (k *checker) put(at string, c Column, taken map[string]bool) {
 	c.Derived, c.Lookup, c.Heading, c.Assume, c.Immutable, c.Measure = nil, nil, "", nil, false, nil
 	c.Missing, c.Outside = Handling{Rule: Drop}, Handling{Rule: Drop}
 	if other, twice := k.j.Dataset.Column(c.Name); twice {
-		k.wrong(at, "give it another name: derive: {NAME: {as: \"max("+c.Joined.Table+"."+c.Joined.Of+")\"}}", "%s has the name of another column (line %d)", lang.Shown(c.Name), k.j.Pos(other.path()).Line)
+		k.wrong(at, "give it another name: derive: {NAME: {as: \"max("+c.Joined.Table+"."+c.Joined.Of+")\"}}",
+			"%s has the name of another column (line %d)", lang.Shown(c.Name), k.j.Pos(other.path()).Line)
 		return
 	}
 	taken[c.Name] = true
@@ -140,14 +143,16 @@ func (k *checker) takes(at string, from *DataTable, name string) (Column, bool) 
 	c, ok := from.Column(name)
 	switch {
 	case !ok && k.said(from, name):
-		k.wrong(at, "take it from the table where it comes from", "%s is no column of the rows of %s: it comes from another table, or needs one", lang.Shown(name), from.Name)
+		k.wrong(at, "take it from the table where it comes from",
+			"%s is no column of the rows of %s: it comes from another table, or needs one", lang.Shown(name), from.Name)
 	case !ok:
 		k.wrong(at, lang.DidYouMean(name, from.names()), "%s is not a column of %s", lang.Shown(name), from.Name)
 	case c.Derived != nil && c.Derived.AfterFold:
 		k.wrong(at, "", "%s is computed after the fold", lang.Shown(name))
 		return c, false
 	case c.Type != Number && c.Type != Category:
-		k.wrong(at, "derive a number or a category from it in "+from.Name+", and take that", "%s is a %s: only numbers and categories go from one table to another", lang.Shown(name), c.Type)
+		k.wrong(at, "derive a number or a category from it in "+from.Name+", and take that",
+			"%s is a %s: only numbers and categories go from one table to another", lang.Shown(name), c.Type)
 		return c, false
 	}
 	return c, ok
@@ -165,7 +170,8 @@ func (k *checker) said(from *DataTable, name string) bool {
 func (k *checker) readsTaken(at string, where *Expression, from *DataTable) bool {
 	for _, name := range formula.Reads(where.Text) {
 		if k.said(from, name) {
-			k.wrong(at, "take it from the table where it comes from, and say the condition where this column is used", "%s is no column of the rows of %s: it comes from another table, or needs one", lang.Shown(name), from.Name)
+			k.wrong(at, "take it from the table where it comes from, and say the condition where this column is used",
+				"%s is no column of the rows of %s: it comes from another table, or needs one", lang.Shown(name), from.Name)
 			return true
 		}
 	}
@@ -180,7 +186,8 @@ func (d *Dataset) names() (names []string) {
 }
 
 // folding is the form of a fold of another table: count(visits), sum(visits.cost where year == 2025).
-var folding = regexp.MustCompile(`(?s)^\s*(count|sum|mean|min|max|any|all|mode)\(\s*([A-Za-z0-9][A-Za-z0-9_-]*)\s*(?:\.\s*([^\s()]+)\s*)?(?:\swhere\s+(.+))?\)\s*$`)
+var folding = regexp.MustCompile(
+	`(?s)^\s*(count|sum|mean|min|max|any|all|mode)\(\s*([A-Za-z0-9][A-Za-z0-9_-]*)\s*(?:\.\s*([^\s()]+)\s*)?(?:\swhere\s+(.+))?\)\s*$`)
 
 // foldsTable reports whether the text of a derived column folds another table. No function of expressions takes a bare
 // table, and their functions of these names take two arguments.
@@ -201,7 +208,8 @@ func (k *checker) misfolds(path string, e *Expression) bool {
 		if _, own := d.Column(t.Name); own || t.Name == d.Table || !reads.MatchString(text) {
 			continue
 		}
-		k.wrong(path, "derive a column with {as: \"count("+t.Name+" where CONDITION)\"}, or {as: \"sum("+t.Name+".COLUMN)\"}, mean, min, max, mode, any or all; others compute with it",
+		k.wrong(path, "derive a column with {as: \"count("+t.Name+" where CONDITION)\"}, or {as: \"sum("+t.Name+".COLUMN)\"}, mean, min, "+
+			"max, mode, any or all; others compute with it",
 			"%s is another table, which only a fold of its own reads", t.Name)
 		return true
 	}

@@ -52,7 +52,8 @@ func (k *checker) lookups() {
 // everybody may know who is in it: a copy of a private table with one row more is not known again.
 func (k *checker) publicUnits(path string, l *Lookup, of string) { // P32
 	if of != "" && l.On() == of && !l.Public {
-		k.wrong(path, "say public: true if everybody may know who is in it, and all that it says of them; else make it a table of the data set (dataset.tables), and take its columns with join",
+		k.wrong(path, "say public: true if everybody may know who is in it, and all that it says of them; else make it a table of the data "+
+			"set (dataset.tables), and take its columns with join",
 			"is looked up by %s, the column of the unit, and whoever is in a lookup is not protected", lang.Shown(of))
 	}
 }
@@ -192,7 +193,8 @@ func (k *checker) bins(path string, c *Column) {
 	known := k.j.Dataset.Readable(from.AfterFold)
 	at := slices.IndexFunc(known, func(o formula.Column) bool { return o.Name == from.Bins.Column })
 	if at < 0 {
-		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is not a column that can be read here", lang.Shown(from.Bins.Column))
+		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is not a column that can be read here",
+			lang.Shown(from.Bins.Column))
 	}
 	from.Bins = formula.Bins{Column: from.Bins.Column}
 	for i, e := range from.Edges {
@@ -294,7 +296,8 @@ func (k *checker) levels() {
 	case len(d.Tables) == 0 && d.Key.Rows > 0:
 		k.wrong("dataset.unit.members", "leave it out", "is for units with several rows")
 	case len(d.Tables) > 0 && !k.toldOf("dataset.unit.members.table") && !known:
-		k.wrong("dataset.unit.members.table", hintOr(lang.DidYouMean(m.Table, k.tableNames()), "tables of the job", k.tableNames()), "%s is not a table of the job", lang.Shown(m.Table))
+		k.wrong("dataset.unit.members.table", hintOr(lang.DidYouMean(m.Table, k.tableNames()), "tables of the job", k.tableNames()),
+			"%s is not a table of the job", lang.Shown(m.Table))
 	case known && t.OneRow:
 		k.wrong("dataset.unit.members.table", "name the table of the members", "is a table in which a unit has one row")
 	}
@@ -336,7 +339,8 @@ func (k *checker) fold(f Named[FoldBy]) {
 		k.wrong(path, "say its domain", "cannot be folded: it is neither a number nor a category")
 	case f.Value == FoldSum || f.Value == FoldMean || f.Value == FoldCount:
 		if !number {
-			k.wrong(path, "derive a number from it, such as {as: \"1\", lower: 0, upper: 50}, and fold that", "is a category: %s is for numbers", f.Value)
+			k.wrong(path, "derive a number from it, such as {as: \"1\", lower: 0, upper: 50}, and fold that", "is a category: %s is for numbers",
+				f.Value)
 		}
 	case number && c.Lower == nil && f.Value != FoldMin && f.Value != FoldMax && f.Value != FoldCount:
 		k.wrong(path, "say lower and upper of the folded value", "cannot be folded by %s: it has no bounds", f.Value)
@@ -360,7 +364,8 @@ const (
 func (k *checker) selectable(at string, c *Column, unlisted *string) bool {
 	switch {
 	case *unlisted != "":
-		k.wrong(at, "say the domain of one of them, or derive one column from both", "%s and %s have no public list of values, and the values of one column can be selected", lang.Shown(*unlisted), lang.Shown(c.Name))
+		k.wrong(at, "say the domain of one of them, or derive one column from both",
+			"%s and %s have no public list of values, and the values of one column can be selected", lang.Shown(*unlisted), lang.Shown(c.Name))
 		return false
 	case c.Holds == Bool:
 		k.wrong(at, `say domain: ["false", "true"] instead of its type`, "%s is true or false: its values are known", lang.Shown(c.Name))
@@ -399,12 +404,14 @@ func (k *checker) rowsOf(i int, r *Release) {
 		switch {
 		case name == "":
 		case !ok:
-			k.wrong(at, lang.DidYouMean(name, k.columnNames(func(c Column) bool { return c.Domain != nil })), "%s is not a declared column", lang.Shown(name))
+			k.wrong(at, lang.DidYouMean(name, k.columnNames(func(c Column) bool { return c.Domain != nil })), "%s is not a declared column",
+				lang.Shown(name))
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil && k.selectable(at, &c, &unlisted):
 			cells.Mul(cells, big.NewInt(max(1, k.atMost(r))))
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil:
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")):
-			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private", "%s is not a category: groups need a public list of values", lang.Shown(name))
+			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private",
+				"%s is not a category: groups need a public list of values", lang.Shown(name))
 		case d.Unfolded(name):
 			k.wrong(at, "say in dataset.fold how it is folded", severalValues, lang.Shown(name))
 		default:
@@ -421,9 +428,11 @@ func (k *checker) rowsOf(i int, r *Release) {
 	k.keys(i, r)
 	k.suppress(i, r.Suppress)
 	if cells.Cmp(most) > 0 && unlisted != "" {
-		k.wrong(lang.Key(path, "by"), "say a smaller keys.at_most, or group by fewer columns", "makes up to %s groups, and a release with keys has at most %d", cells, maxKeyed)
+		k.wrong(lang.Key(path, "by"), "say a smaller keys.at_most, or group by fewer columns",
+			"makes up to %s groups, and a release with keys has at most %d", cells, maxKeyed)
 	} else if cells.Cmp(most) > 0 {
-		k.wrong(lang.Key(path, "by"), "group by fewer columns, or by coarser ones", "makes %s groups, and a release has at most %d", cells, maxCells)
+		k.wrong(lang.Key(path, "by"), "group by fewer columns, or by coarser ones", "makes %s groups, and a release has at most %d",
+			cells, maxCells)
 	}
 }
 

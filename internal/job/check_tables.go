@@ -52,7 +52,8 @@ func (k *checker) tables() {
 			}
 			for _, other := range d.Tables { // P32
 				if l.Path != "" && filepath.Clean(l.Path) == filepath.Clean(other.Source.Path) {
-					k.wrong(lang.Key(lang.Key(lang.Key("dataset.tables", t.Name), "lookups"), l.Name), "take columns from it with join", "is table %s of the job, which is private: whoever is in a lookup is not protected", other.Name)
+					k.wrong(lang.Key(lang.Key(lang.Key("dataset.tables", t.Name), "lookups"), l.Name), "take columns from it with join",
+						"is table %s of the job, which is private: whoever is in a lookup is not protected", other.Name)
 				}
 			}
 		}
@@ -95,7 +96,8 @@ func (k *checker) byMember(t *DataTable) { // P32
 	}
 	switch {
 	case m == nil || m.Table == "" || m.Column == "":
-		k.wrong(at+".member", "say members: {name: …, table: …, column: …} under dataset.unit", "needs a table that says which unit a member belongs to")
+		k.wrong(at+".member", "say members: {name: …, table: …, column: …} under dataset.unit",
+			"needs a table that says which unit a member belongs to")
 	case m.Table == t.Name:
 		k.wrong(at+".member", "leave it out: the table has a column of the unit", "is for other tables than that of the members")
 	case k.j.Dataset.Population == t.Name:
@@ -161,7 +163,8 @@ func (k *checker) within(t *DataTable, do func(*checker)) {
 func (k *checker) plainTable() {
 	for _, c := range k.j.Dataset.Columns {
 		if k.j.Dataset.MayVanish() || k.j.Dataset.Key.Rows == 0 {
-			k.refuse(c.path(), []string{"immutable"}, "leave it out: it is for the table that dataset.population names, where a unit has one row", "is for a column that every unit has")
+			k.refuse(c.path(), []string{"immutable"},
+				"leave it out: it is for the table that dataset.population names, where a unit has one row", "is for a column that every unit has")
 		}
 	}
 }

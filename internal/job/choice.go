@@ -41,9 +41,11 @@ func capRows() kind[CapRows] {
 		key("at_most", count(), func(c *Choice) *int64 { return &c.Private.AtMost },
 			"The largest cap that may be chosen, up to 720. A large number adds noise", required(), example("50")),
 		key("assume", list(wholes(), 1), func(c *Choice) *[]int64 { return &c.Assume },
-			"Assumed numbers of units with 1, 2, 3 … rows, for a forecast of the choice", example("[6000, 2500, 900, 300]"), out("it forecasts, and changes no release")),
+			"Assumed numbers of units with 1, 2, 3 … rows, for a forecast of the choice", example("[6000, 2500, 900, 300]"),
+			out("it forecasts, and changes no release")),
 	)
-	return kind[CapRows]{label: n.label + ", or mapping", schema: schema{"anyOf": []schema{n.schema, form.schema}}, nested: form.nested, suffix: form.suffix,
+	return kind[CapRows]{label: n.label + ", or mapping", schema: schema{"anyOf": []schema{n.schema, form.schema}}, nested: form.nested,
+		suffix: form.suffix,
 		read: func(c *cursor, p lang.Place, into *CapRows) bool {
 			if p.Node.Kind != yaml.MappingNode {
 				return n.read(c, p, &into.Rows)

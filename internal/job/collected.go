@@ -44,16 +44,20 @@ const bunEtAl = " (Bun, Drechsler, Gaboardi, McMillan and Sarathy 2022, arXiv 20
 
 // refusedAllocations follow the data, with the reason (P3, P29).
 var refusedAllocations = map[string]string{
-	"neyman":               "how many units a stratum gives follows the spread of a variable in it, so one unit can change the numbers, and the numbers themselves reveal it" + bunEtAl,
-	"optimal":              "an optimum for the collected data follows them, so one unit can change the numbers; if it was computed from earlier public figures, say fixed-before" + bunEtAl,
-	"adaptive":             "what is drawn later follows what was seen before, so one unit can change who else is drawn" + bunEtAl,
-	"quota":                "interviewers fill the quotas with whom they find: nobody was drawn by chance, so no chance hides anybody",
-	"two-phase":            "the second phase follows the data of the first, so one unit can change who else is drawn",
-	"pps":                  "chances that follow the size of a unit are public only if the size is, and no sampler with such chances is offered",
-	"proportional-to-size": "chances that follow the size of a unit are public only if the size is, and no sampler with such chances is offered",
-	"systematic":           "it draws one cluster of units that the order of the list makes, so it buys no privacy",
-	"convenience":          "nobody was drawn by chance, so no chance hides anybody",
-	"random-route":         "nobody knows the chance with which a unit was drawn",
+	"neyman": "how many units a stratum gives follows the spread of a variable in it, so one unit can change the numbers, " +
+		"and the numbers themselves reveal it" + bunEtAl,
+	"optimal": "an optimum for the collected data follows them, so one unit can change the numbers; " +
+		"if it was computed from earlier public figures, say fixed-before" + bunEtAl,
+	"adaptive":  "what is drawn later follows what was seen before, so one unit can change who else is drawn" + bunEtAl,
+	"quota":     "interviewers fill the quotas with whom they find: nobody was drawn by chance, so no chance hides anybody",
+	"two-phase": "the second phase follows the data of the first, so one unit can change who else is drawn",
+	"pps": "chances that follow the size of a unit are public only if the size is, and no sampler with " +
+		"such chances is offered",
+	"proportional-to-size": "chances that follow the size of a unit are public only if the size is, and no sampler with " +
+		"such chances is offered",
+	"systematic":   "it draws one cluster of units that the order of the list makes, so it buys no privacy",
+	"convenience":  "nobody was drawn by chance, so no chance hides anybody",
+	"random-route": "nobody knows the chance with which a unit was drawn",
 }
 
 // refusedCollections are methods by which a table may have been collected, and that buy no
@@ -81,27 +85,35 @@ func collected() kind[Collected] {
 		samples[Method(v.name)] = fields
 	}
 	eachSlice := key("each_slice", flag(), func(c *Collected) *bool { return &c.EachSlice },
-		"With dataset.slice: each slice was drawn by itself, independently of the others. One draw for several slices buys no privacy slice by slice", otherwise("false"))
-	allocation := key("allocation", words(refusedAllocations, Proportional, Equal, FixedBefore), func(c *Collected) *Allocation { return &c.Allocation },
-		"How rates or numbers were chosen: proportional to the public sizes, equal, or fixed-before, from other public facts. What follows the data, such as neyman or quota, is refused", required(), example("proportional"), out("it is asserted, and changes no release"))
+		"With dataset.slice: each slice was drawn by itself, independently of the others. One draw for several slices buys no privacy "+
+			"slice by slice", otherwise("false"))
+	allocation := key("allocation", words(refusedAllocations, Proportional, Equal, FixedBefore),
+		func(c *Collected) *Allocation { return &c.Allocation },
+		"How rates or numbers were chosen: proportional to the public sizes, equal, or fixed-before, from other public facts. "+
+			"What follows the data, such as neyman or quota, is refused", required(), example("proportional"),
+		out("it is asserted, and changes no release"))
 	return oneOf("method", func(c *Collected) *Method { return &c.Method }, "How the table was drawn from its population", refusedCollections,
 		variant[Collected]{string(SRSWOR), "A simple random sample without replacement", []field[Collected]{
 			key("population", count(), func(c *Collected) *int64 { return &c.Population },
 				"The public number of units in the population", required(), example("250000")),
 			eachSlice}},
-		variant[Collected]{string(Poisson), "Every unit was kept with the same probability, each on its own coin, and how many were kept is secret", []field[Collected]{
-			within(samples[Poisson]["rate"]), eachSlice}},
+		variant[Collected]{string(Poisson),
+			"Every unit was kept with the same probability, each on its own coin, and how many were kept is secret", []field[Collected]{
+				within(samples[Poisson]["rate"]), eachSlice}},
 		variant[Collected]{string(Stratified), "Every stratum was sampled on its own, at public rates or with public numbers", []field[Collected]{
 			within(samples[Stratified]["strata"]), within(samples[Stratified]["rates"]), within(samples[Stratified]["take"]),
 			key("population", byName(count(), "STRATUM", checkText), func(c *Collected) *[]Named[int64] { return &c.Sizes },
 				"With take: the public number of units of each stratum in the population", example("{E: 4421, H: 755, M: 1018}")),
 			allocation, eachSlice}},
-		variant[Collected]{string(Rotation), "A panel that rotates: each unit was allotted to some of the waves at random, by itself, before the first, and nobody tells to which. The table is one wave. The first run pays for all waves", []field[Collected]{
-			within(samples[Rotation]["waves"]), within(samples[Rotation]["in"]), within(samples[Rotation]["patterns"]), within(samples[Rotation]["wave"]),
+		variant[Collected]{string(Rotation), "A panel that rotates: each unit was allotted to some of the waves at random, by itself, " +
+			"before the first, and nobody tells to which. The table is one wave. The first run pays for all waves", []field[Collected]{
+			within(samples[Rotation]["waves"]), within(samples[Rotation]["in"]), within(samples[Rotation]["patterns"]),
+			within(samples[Rotation]["wave"]),
 			key("panel", panelName(), func(c *Collected) *string { return &c.Panel },
 				"The name of the panel, where units were allotted anew for a second one", example("2027")),
 		}},
-		variant[Collected]{string(Multistage), "Units were drawn stage by stage without replacement; the last stage drew rows. dataset.frame is the population's", []field[Collected]{
+		variant[Collected]{string(Multistage), "Units were drawn stage by stage without replacement; the last stage drew rows. " +
+			"dataset.frame is the population's", []field[Collected]{
 			within(samples[Multistage]["stages"]), allocation, eachSlice}},
 	)
 }
@@ -144,7 +156,8 @@ func (k *checker) collectedStrata(path string, c *Collected) {
 	case rates && sizes:
 		k.wrong(lang.Key(path, "population"), "leave it out", "belongs to take: with rates the numbers of units are secret")
 	case takes && !sizes:
-		k.wrong(lang.Key(path, "population"), "say how many units each stratum of the population has", "is missing: the size of every stratum is public")
+		k.wrong(lang.Key(path, "population"), "say how many units each stratum of the population has",
+			"is missing: the size of every stratum is public")
 	case rates:
 		k.rateStrata(path, &c.Sample)
 	case takes:
@@ -158,7 +171,8 @@ func (k *checker) collectedStrata(path string, c *Collected) {
 	if first := c.Rates; len(first) > 0 && first[0].Value != nil {
 		for _, r := range c.Rates {
 			if c.Allocation != FixedBefore && c.Allocation != "" && r.Value != nil && r.Value.Cmp(first[0].Value) != 0 {
-				k.wrong(lang.Key(path, "allocation"), "say fixed-before if the rates were chosen from facts that were public before", "must be fixed-before: the rates differ")
+				k.wrong(lang.Key(path, "allocation"), "say fixed-before if the rates were chosen from facts that were public before",
+					"must be fixed-before: the rates differ")
 				return
 			}
 		}
@@ -191,7 +205,8 @@ func (k *checker) collectedTakes(path string, c *Collected) {
 	}
 	switch {
 	case len(c.Takes) < len(c.Sizes):
-		k.wrong(lang.Key(path, "population"), "leave out a stratum from which nothing was collected: it is not part of the population", "names a stratum that take does not name")
+		k.wrong(lang.Key(path, "population"), "leave out a stratum from which nothing was collected: it is not part of the population",
+			"names a stratum that take does not name")
 		return
 	case k.j.Dataset.Size > 0 && taken.Cmp(big.NewInt(k.j.Dataset.Size)) != 0:
 		k.wrong("dataset.size", "", "must be the number of units taken from all strata (%s)", taken)
@@ -210,7 +225,8 @@ func (k *checker) collectedTakes(path string, c *Collected) {
 			}
 		}
 		if wrong != "" {
-			k.wrong(lang.Key(path, "allocation"), "say fixed-before if the numbers were chosen from facts that were public before", "must not be %s: %s", c.Allocation, wrong)
+			k.wrong(lang.Key(path, "allocation"), "say fixed-before if the numbers were chosen from facts that were public before",
+				"must not be %s: %s", c.Allocation, wrong)
 			return
 		}
 	}

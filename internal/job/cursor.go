@@ -29,7 +29,8 @@ func newCursor(file, dir string, getenv func(string) (string, bool)) *cursor {
 	}
 	return &cursor{Reader: lang.NewReader(file, lang.Words{
 		Language: "the job language", What: "a job file", Holds: "job",
-		Start: "see dprelease schema, or the examples", Advice: "split the job", Keys: rootKeys(), Telling: []string{"job", "dataset", "releases"},
+		Start: "see dprelease schema, or the examples", Advice: "split the job", Keys: rootKeys(),
+		Telling: []string{"job", "dataset", "releases"},
 	}, lang.Limits{Bytes: MaxBytes, Marks: maxMarks, Expanded: maxExpanded}), dir: dir, getenv: getenv}
 }
 

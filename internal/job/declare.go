@@ -37,11 +37,15 @@ func keysOfJob() []field[Job] {
 			func(j *Job) *[]Plugin { return &j.Plugins },
 			"Mechanisms of others, by the name that releases use"),
 		fileKey("catalog", func(j *Job) *string { return &j.Catalog },
-			"The catalog of approved plugins, which dprelease plugin add writes. A release then names one as mechanism: name@version. ${NAME} is replaced", example("/etc/dprelease/catalog.json"), out("the digests of the plugins count")),
+			"The catalog of approved plugins, which dprelease plugin add writes. A release then names one as mechanism: name@version. "+
+				"${NAME} is replaced", example("/etc/dprelease/catalog.json"), out("the digests of the plugins count")),
 		key("sandbox", choice(Sandboxes...), func(j *Job) *string { return &j.Sandbox },
-			"How mechanisms are confined: best as far as this machine allows, without plugins of others whose files and network it cannot close; required in full or not at all; off not at all, which terminal, report and last line say", otherwise("best"), out("it confines the mechanisms, and changes no release")),
+			"How mechanisms are confined: best as far as this machine allows, without plugins of others whose files and network it cannot "+
+				"close; required in full or not at all; off not at all, which terminal, report and last line say", otherwise("best"),
+			out("it confines the mechanisms, and changes no release")),
 		key("engine", engine(), func(j *Job) *Engine { return &j.Engine },
-			"An Apache Beam pipeline that scans the table, by the program dprelease-beam. It changes neither releases nor cost, and the job stays the same", out("where rows are added up changes nothing that is released")),
+			"An Apache Beam pipeline that scans the table, by the program dprelease-beam. It changes neither releases nor cost, "+
+				"and the job stays the same", out("where rows are added up changes nothing that is released")),
 		key("output", output(), func(j *Job) *Output { return &j.Output },
 			"Where the releases go", required(), out("it says where the releases go")),
 		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
@@ -73,10 +77,12 @@ func version() kind[int] {
 func budget() kind[Budget] {
 	return object(
 		key("ledger", ledgerAddress(), func(b *Budget) *Secret { return &b.Ledger },
-			"The address of the ledger that keeps the account. It must exist: dprelease ledger init makes it. Without this key it is dprelease.db beside the job, which the first run makes. ${NAME} is replaced",
+			"The address of the ledger that keeps the account. It must exist: dprelease ledger init makes it. "+
+				"Without this key it is dprelease.db beside the job, which the first run makes. ${NAME} is replaced",
 			example("sqlite:ledger.db"), out("it says where the account is kept")),
 		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },
-			"The most that all releases from this data set may ever spend; with dataset.slice, from each slice", required(), out("the account compares it, and no release depends on it")),
+			"The most that all releases from this data set may ever spend; with dataset.slice, from each slice", required(),
+			out("the account compares it, and no release depends on it")),
 		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
 			"With dataset.slice: the most that all slices together may ever spend", out("the account compares it, and no release depends on it")),
 		key("spend", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Spend },
@@ -100,7 +106,8 @@ func release() kind[Release] {
 		key("having", expression(), func(r *Release) *Expression { return &r.Having },
 			"A condition on the folded values of a unit, where dataset.fold makes one row of each unit", example(`"fare > 100"`)),
 		key("by", distinct(list(text(), 1)), func(r *Release) *[]string { return &r.By },
-			"Columns with a public domain: every combination of their values is released. One column may have only a type, with keys", example("[region, sex]")),
+			"Columns with a public domain: every combination of their values is released. One column may have only a type, with keys",
+			example("[region, sex]")),
 		key("other", text(), func(r *Release) *string { return &r.Other },
 			"The name of a further group for the rows in no other group, which are else left out", example("other")),
 		key("keys", optional(keysOf()), func(r *Release) **Keys { return &r.Keys },
@@ -115,13 +122,15 @@ func release() kind[Release] {
 			"What a share is assumed to be, for forecasts; else one half", example("0.05"),
 			out("it changes forecasts, and which of two estimators a share takes, which is an answer")),
 		key("weights", choice(NoWeights), func(r *Release) *string { return &r.Weights },
-			"none: each row counts once in this release, whatever dataset.weights says", out("they count with dataset.weights, for each release that has them")),
+			"none: each row counts once in this release, whatever dataset.weights says",
+			out("they count with dataset.weights, for each release that has them")),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
 			"A built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
 			"The parameters of the mechanism (docs/mechanisms)", otherwise("{}"), example("{column: api00}")),
 		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
-			"What the release may cost on the population. May be left out only with budget.spend", example(`{epsilon: "0.5"}`)).with(func(r *Release) any {
+			"What the release may cost on the population. May be left out only with budget.spend",
+			example(`{epsilon: "0.5"}`)).with(func(r *Release) any {
 			if r.Shares {
 				return nil // a share is an answer
 			}
@@ -129,7 +138,8 @@ func release() kind[Release] {
 			return declared.fact(&r.Guarantee)
 		}),
 		key("weight", amount(span{lo: "0", loOpen: true, hi: "1000000"}), func(r *Release) **big.Rat { return &r.Weight },
-			"With budget.spend, for a release without a guarantee: with weight 2 its relative error is half as large", otherwise("1"), example("2")).with(func(r *Release) any {
+			"With budget.spend, for a release without a guarantee: with weight 2 its relative error is half as large", otherwise("1"),
+			example("2")).with(func(r *Release) any {
 			if !r.Shares {
 				return nil
 			}
@@ -150,7 +160,8 @@ func plugin() kind[Plugin] {
 		key("timeout", duration(), func(p *Plugin) *time.Duration { return &p.Timeout },
 			"How long one release may take", otherwise("10m"), example("30s"), out("it changes no release")),
 		key("reads", list(folder(), 1), func(p *Plugin) *[]string { return &p.Reads },
-			"Files and folders that its processes may read besides the system's. None may hold the table, the ledger or the output. ${NAME} is replaced", example("[models]"), out("it changes what a process may see, and sha256 says which program it is")),
+			"Files and folders that its processes may read besides the system's. None may hold the table, the ledger or the output. "+
+				"${NAME} is replaced", example("[models]"), out("it changes what a process may see, and sha256 says which program it is")),
 		key("memory", size(), func(p *Plugin) *int64 { return &p.Memory },
 			"The most memory for each of its processes; half of the machine's without this key", example("2GiB"), out("it changes no release")),
 	)
@@ -163,7 +174,8 @@ func output() kind[Output] {
 			"The folder of the releases, made by the run, or an address. ${NAME} is replaced", required(), example("out")),
 		key("formats", distinct(list(choice("parquet", "arrow", "csv", "json"), 1)), func(o *Output) *[]string { return &o.Formats },
 			"The formats that every release is written in", otherwise("[csv, json]"), example("[parquet, csv, json]")),
-		key("publish_at", pattern("time of day such as 06:00", `^([01][0-9]|2[0-3]):[0-5][0-9]$`), func(o *Output) *string { return &o.PublishAt },
+		key("publish_at", pattern("time of day such as 06:00", `^([01][0-9]|2[0-3]):[0-5][0-9]$`),
+			func(o *Output) *string { return &o.PublishAt },
 			"A run shows nothing before this time of day, so nobody learns how long it took", example(`"06:00"`)),
 	)
 }
@@ -184,14 +196,14 @@ func publication() kind[Publication] {
 			"Sentences below the figures"),
 		key("labels", byName(headline(), "NAME", shown), func(p *Publication) *[]Named[string] { return &p.Labels },
 			"Words for releases, columns, units and values; “ward = 1” is one of a column", example("{W001: Surgery}")),
-		key("published", pattern("day such as 2026-10-31", `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`), func(p *Publication) *string { return &p.Published },
-			"The first day, for the registry of deployments", example(`"2026-10-31"`)),
+		key("published", pattern("day such as 2026-10-31", `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`),
+			func(p *Publication) *string { return &p.Published }, "The first day, for the registry of deployments", example(`"2026-10-31"`)),
 		key("intended_use", prose(), func(p *Publication) *string { return &p.IntendedUse },
 			"What they are for; the registry demands it"),
 		key("region", headline(), func(p *Publication) *string { return &p.Region },
 			"Their region, or that whose laws apply; for the registry"),
-		key("sector", choice("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"), func(p *Publication) *string { return &p.Sector },
-			"Their domain, for the registry"),
+		key("sector", choice("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
+			func(p *Publication) *string { return &p.Sector }, "Their domain, for the registry"),
 		key("sources", list(headline(), 1), func(p *Publication) *[]string { return &p.Sources },
 			"Addresses or titles of texts about it, for the registry"),
 		key("justification", prose(), func(p *Publication) *string { return &p.Justification },

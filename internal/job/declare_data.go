@@ -33,12 +33,15 @@ func datasetKeys() []field[Dataset] {
 		key("at_least", count(), func(d *Dataset) *int64 { return &d.AtLeast },
 			"A public lower bound on the number of units, under add-remove. A sample of fixed size needs it", example("5000")),
 		key("unit", unit(), func(d *Dataset) *Unit { return &d.Key },
-			"The unit of privacy. A mapping names the column in which the units stand", otherwise(UnitRow), example("{column: household_id, name: household, rows: 1}")),
+			"The unit of privacy. A mapping names the column in which the units stand", otherwise(UnitRow),
+			example("{column: household_id, name: household, rows: 1}")),
 		key("unit_name", unitWords(), func(d *Dataset) *UnitWords { return &d.Called },
-			"What the job calls a row. Nothing checks it, so the report still promises “any one row”", example("school"), out("words of the report")),
+			"What the job calls a row. Nothing checks it, so the report still promises “any one row”", example("school"),
+			out("words of the report")),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(d *Dataset) *[]Column { return &d.Columns },
-			"The columns that mechanisms and expressions may use: numbers with bounds, categories with a domain, others with a type").with(func(d *Dataset) any {
+			"The columns that mechanisms and expressions may use: numbers with bounds, categories with a domain, "+
+				"others with a type").with(func(d *Dataset) any {
 			return factsByName(column(), d.columnsOf(func(c *Column) bool { return c.Lookup == nil && c.Derived == nil && c.Joined == nil }))
 		}),
 		key("lookups", named(lookup(), "NAME", checkName, func(l *Lookup, n string) { l.Name = n }),
@@ -52,17 +55,21 @@ func datasetKeys() []field[Dataset] {
 		key("slice", optional(slice()), func(d *Dataset) **Slice { return &d.Slice },
 			"The job reads one part of the table, such as a month. Each slice has an account of its own"),
 		key("fold", byName(foldBy(), "COLUMN", checkText), func(d *Dataset) *[]Named[FoldBy] { return &d.Fold },
-			"How the rows of a unit become one row, by column. Bounds hold before and after (docs/limits.md)", example("{fare: sum, age: max, borough: mode}")),
+			"How the rows of a unit become one row, by column. Bounds hold before and after (docs/limits.md)",
+			example("{fare: sum, age: max, borough: mode}")),
 		key("cap", optional(capped()), func(d *Dataset) **Cap { return &d.Cap },
 			"How many rows of a unit count in a release. They are picked at random"),
 		key("population", name(), func(d *Dataset) *string { return &d.Population },
-			"With tables: the one in which every unit has a row. Under replace-one dataset.size counts its units. Rows of other units are left out of all tables", example("persons")),
+			"With tables: the one in which every unit has a row. Under replace-one dataset.size counts its units. "+
+				"Rows of other units are left out of all tables", example("persons")),
 		key("frame", optional(frame()), func(d *Dataset) **Frame { return &d.Frame },
-			"The public list of units that multistage and stratified samples draw from; of a table collected by stages, that of the population", out("a frame that differs from the table is refused; that of a population counts by its content")),
+			"The public list of units that multistage and stratified samples draw from; of a table collected by stages, that of the population",
+			out("a frame that differs from the table is refused; that of a population counts by its content")),
 		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
 			"Somebody else drew the table from a larger population, as in a survey, and that counts. It must be secret who was drawn"),
 		key("weights", optional(weights()), func(d *Dataset) **Weights { return &d.Weights },
-			"The weights of a survey: how many units of the population each row stands for. They are private (docs/weights.md)", example("{column: design_weight, at_most: 40}"), out("they count for each release that has them")),
+			"The weights of a survey: how many units of the population each row stands for. They are private (docs/weights.md)",
+			example("{column: design_weight, at_most: 40}"), out("they count for each release that has them")),
 	}
 }
 
@@ -76,20 +83,25 @@ func unit() kind[Unit] {
 		key("rows", oneRow(), func(u *Unit) *int64 { return &u.Rows },
 			"A unit has one row: the run fails with DATA_UNIT where it has two", example("1")),
 		key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
-			"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own", otherwise(string(NoUnitRefuse))),
+			"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own",
+			otherwise(string(NoUnitRefuse))),
 		key("members", optional(members()), func(u *Unit) **Members { return &u.Members },
-			"A smaller unit inside, of which each row is one: a person in a household. Plan and report say what one costs", example("{name: person, table: persons}"), out("no release depends on it")),
+			"A smaller unit inside, of which each row is one: a person in a household. Plan and report say what one costs",
+			example("{name: person, table: persons}"), out("no release depends on it")),
 		key("groups", byName(count(), "NAME", checkText), func(u *Unit) *[]Named[int64] { return &u.Groups },
-			"How many units belong together at most: the persons of a household. Plan and report say what so many cost", example("{household: 8}"), out("no release depends on it")),
+			"How many units belong together at most: the persons of a household. Plan and report say what so many cost",
+			example("{household: 8}"), out("no release depends on it")),
 	))
 }
 
 func members() kind[Members] {
 	return object(
 		key("name", unitName(), func(m *Members) *string { return &m.Name }, "What one of them is called", required(), example("person")),
-		key("table", name(), func(m *Members) *string { return &m.Table }, "With tables: the one of which each row is a member", example("persons")),
+		key("table", name(), func(m *Members) *string { return &m.Table }, "With tables: the one of which each row is a member",
+			example("persons")),
 		key("column", text(), func(m *Members) *string { return &m.Column },
-			"With tables: its column that names the member, each in one row. Tables without a column of the unit are joined by it: unit: {member: …} in them", example("person")),
+			"With tables: its column that names the member, each in one row. Tables without a column of the unit are joined by it: unit: "+
+				"{member: …} in them", example("person")),
 	)
 }
 
@@ -148,15 +160,19 @@ func column() kind[Column] {
 		key("outside", handling(Refuse, Drop), func(c *Column) *Handling { return &c.Outside },
 			"What becomes of a category that is not in the domain", otherwise(string(Refuse)), example("{impute: other}")),
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
-			"The values are public, and a neighbouring table has the same. Groups are charged apart, except in samples of fixed size and collected tables", otherwise("false")),
+			"The values are public, and a neighbouring table has the same. Groups are charged apart, except in samples of fixed size and "+
+				"collected tables", otherwise("false")),
 		key("one_per_unit", flag(), func(c *Column) *bool { return &c.OnePerUnit },
 			"All rows of a unit have the same value, such as a person's region, so it counts in one group of such columns", otherwise("false")),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
 			"Replaces lower and upper (lower: 0 may stay): a release of its own finds a bound in private (docs/mechanisms/bounds.md)"),
 		key("measure", optional(measuredBounds()), func(c *Column) **Measure { return &c.Measure },
-			"Pays for two releases: which shares of the values lie at lower and at upper, or beyond them. Each costs half", example(`{epsilon: "0.05"}`)),
+			"Pays for two releases: which shares of the values lie at lower and at upper, or beyond them. Each costs half",
+			example(`{epsilon: "0.05"}`)),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
-			"Public assumptions about the values, for the planner and the sampling error in the report. They change how budget.spend is divided, and which of two estimators a mean, sum or share of a Poisson or multistage sample takes", out("it changes forecasts, and shares of budget.spend, which are an answer")),
+			"Public assumptions about the values, for the planner and the sampling error in the report. They change how budget.spend is "+
+				"divided, and which of two estimators a mean, sum or share of a Poisson or multistage sample takes",
+			out("it changes forecasts, and shares of budget.spend, which are an answer")),
 	)
 }
 

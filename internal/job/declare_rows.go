@@ -13,13 +13,15 @@ func lookup() kind[Lookup] {
 	return object(
 		fileKey("path",
 			func(l *Lookup) *string { return &l.Path },
-			"A public CSV file with a header, relative to the job file, not made from the data. ${NAME} is replaced", required(), example("zones.csv"), out("the content of the file counts")),
+			"A public CSV file with a header, relative to the job file, not made from the data. ${NAME} is replaced", required(),
+			example("zones.csv"), out("the content of the file counts")),
 		key("key", text(), func(l *Lookup) *string { return &l.Key },
 			"The column of the CSV file that is looked up, each value in one line", required(), example("zone")),
 		key("match", text(), func(l *Lookup) *string { return &l.Match },
 			"The column of the data that holds the key, if it has another name", example("pickup_zone")),
 		key("public", flag(), func(l *Lookup) *bool { return &l.Public },
-			"Everybody may know who is in the file, and all that it says of them. Needed for a key that is the column of the unit", otherwise("false"), out("it promises, and asks for nothing else")),
+			"Everybody may know who is in the file, and all that it says of them. Needed for a key that is the column of the unit",
+			otherwise("false"), out("it promises, and asks for nothing else")),
 		key("columns", named(lookupColumn(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(l *Lookup) *[]Column { return &l.Columns },
 			"The columns of the CSV file that the rows get: numbers with bounds, categories with a domain", required()),
@@ -58,7 +60,8 @@ func derived() kind[Column] {
 		key("bins", text(), func(c *Column) *string { return &derivedOf(c).Bins.Column },
 			"A column of numbers, dates or timestamps that is cut at the edges", example("age")),
 		key("edges", list(edge(), 1), func(c *Column) *[]Edge { return &derivedOf(c).Edges },
-			"Ascending numbers, or dates such as 2026-01-31. A bin holds its lower edge, the last one its upper edge too. A value outside is missing, or in a bin of its own beyond -inf or inf", example("[0, 18, 35, 65, inf]")),
+			"Ascending numbers, or dates such as 2026-01-31. A bin holds its lower edge, the last one its upper edge too. "+
+				"A value outside is missing, or in a bin of its own beyond -inf or inf", example("[0, 18, 35, 65, inf]")),
 		key("lower", bound, func(c *Column) **big.Rat { return &c.Lower },
 			"The public lower bound of a number. Smaller values are raised to it", example("0")),
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
@@ -77,7 +80,8 @@ func derived() kind[Column] {
 
 // edge is a number, as near as a float64 is, or a date, or the end of an open bin.
 func edge() kind[Edge] {
-	forms := schema{"anyOf": []schema{span{}.schema("number"), {"type": "string", "pattern": rational.Pattern}, {"type": "string", "format": "date"}, {"enum": []string{"-inf", "inf"}}}}
+	forms := schema{"anyOf": []schema{span{}.schema("number"), {"type": "string", "pattern": rational.Pattern},
+		{"type": "string", "format": "date"}, {"enum": []string{"-inf", "inf"}}}}
 	return scalar("number or date", forms, func(text string) (Edge, error) {
 		if text == "-inf" || text == "inf" {
 			return Edge{Open: text}, nil
@@ -99,9 +103,11 @@ func slice() kind[Slice] {
 		key("column", text(), func(s *Slice) *string { return &s.Column },
 			"The public column that says to which slice a row belongs", required(), example("month")),
 		key("is", value(), func(s *Slice) *string { return &s.Is },
-			"The value of that column in the rows of this job, by which the ledger knows the slice, however it is written. All jobs of the account give the column one type", required(), example(`"2026-10"`)),
+			"The value of that column in the rows of this job, by which the ledger knows the slice, however it is written. "+
+				"All jobs of the account give the column one type", required(), example(`"2026-10"`)),
 		key("future", flag(), func(s *Slice) *bool { return &s.Future },
-			"The slice may be a day, month or quarter that has not begun, such as a month of bookings", otherwise("false"), out("it lets a run begin, and asks for nothing else")),
+			"The slice may be a day, month or quarter that has not begun, such as a month of bookings", otherwise("false"),
+			out("it lets a run begin, and asks for nothing else")),
 	)
 }
 
@@ -123,7 +129,8 @@ func capped() kind[Cap] {
 		key("groups", count(), func(c *Cap) *int64 { return &c.Groups },
 			"The largest number of groups of a release in which a unit counts", otherwise("1"), example("3")),
 		key("rows", capRows(), func(c *Cap) *CapRows { return &c.CapRows },
-			"The largest number of rows of a unit that count in each group, or in all if a release has no groups; or a private choice of it", required(), example("4")),
+			"The largest number of rows of a unit that count in each group, or in all if a release has no groups; or a private choice of it",
+			required(), example("4")),
 		key("measure", optional(measuredCap()), func(c *Cap) **Measure { return &c.Measure },
 			"Pays for a release that says how much the cap leaves out (docs/mechanisms/unit_rows.md)", example(`{epsilon: "0.05", at_most: 50}`)),
 		binds(func(c *Cap) *Binds { return &c.Binds }, "the cap"),

@@ -57,15 +57,18 @@ func drawn() []variant[Sample] {
 			key("take", byName(take(), "STRATUM", checkText), func(s *Sample) *[]Named[Take] { return &s.Takes },
 				"The number of rows from each stratum, or all: a sample without replacement in each", example("{E: 200, H: all, M: 100}")),
 			key("rates_by_size", optional(bySize(rate)), func(s *Sample) **BySize { return &s.BySize },
-				"strata names a unit of dataset.frame, such as a firm, and a row is drawn at a rate proportional to the public size of its unit (frame.records). The largest rate counts for privacy", example(`{expected: 300, most: "0.5"}`)),
+				"strata names a unit of dataset.frame, such as a firm, and a row is drawn at a rate proportional to the public size of its unit "+
+					"(frame.records). The largest rate counts for privacy", example(`{expected: 300, most: "0.5"}`)),
 			keep}},
-		{string(Rotation), "One wave of a panel that rotates: each unit is in some of the waves, drawn at random for it alone. The first wave pays for all, and the ledger keeps who is in which, encrypted, until ledger close", []field[Sample]{
+		{string(Rotation), "One wave of a panel that rotates: each unit is in some of the waves, drawn at random for it alone. " +
+			"The first wave pays for all, and the ledger keeps who is in which, encrypted, until ledger close", []field[Sample]{
 			key("waves", wave(), func(s *Sample) *int64 { return &s.Waves },
 				"The number of waves of the panel", required(), example("12")),
 			key("in", wave(), func(s *Sample) *int64 { return &s.In },
 				"In how many waves a unit is: all sets of so many are equally likely", example("1")),
 			key("patterns", list(wavesOfUnit(), 1), func(s *Sample) *[][]int64 { return &s.Patterns },
-				"Instead of in: the sets of waves in which a unit may be, equally likely; one that is listed twice is twice as likely", example("[[1, 2, 3], [4, 5, 6]]")),
+				"Instead of in: the sets of waves in which a unit may be, equally likely; one that is listed twice is twice as likely",
+				example("[[1, 2, 3], [4, 5, 6]]")),
 			key("wave", wave(), func(s *Sample) *int64 { return &s.Wave },
 				"Which wave this is. The first is 1", required(), example(`"$(wave)"`)),
 		}},

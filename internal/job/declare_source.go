@@ -17,20 +17,27 @@ func source() kind[Source] {
 	return object(
 		fileKey("path",
 			func(s *Source) *string { return &s.Path },
-			"A file, a folder or a glob, relative to the job file, or an address such as s3://bucket/folder (docs/tables.md). ${NAME} is replaced. A job says this key, postgres or iceberg", example("schools.parquet"), out("the content says what was read")),
+			"A file, a folder or a glob, relative to the job file, or an address such as s3://bucket/folder (docs/tables.md). "+
+				"${NAME} is replaced. A job says this key, postgres or iceberg", example("schools.parquet"), out("the content says what was read")),
 		fileKey("iceberg",
 			func(s *Source) *string { return &s.Path },
-			"The folder of an Apache Iceberg table, or one of its metadata files, relative to the job file, or an address such as s3://bucket/warehouse/city/trips. ${NAME} is replaced", example("warehouse/city/trips"), out("the content says what was read")),
+			"The folder of an Apache Iceberg table, or one of its metadata files, relative to the job file, or an address such as "+
+				"s3://bucket/warehouse/city/trips. ${NAME} is replaced", example("warehouse/city/trips"), out("the content says what was read")),
 		key("snapshot", snapshotID(), func(s *Source) *int64 { return &s.Snapshot },
 			"With iceberg: the id of the snapshot that is read, part of what the job asks for", example("3051729675574597004")),
 		key("postgres", database(), func(s *Source) *Secret { return &s.Postgres },
-			"The address of a PostgreSQL database, without a password (PGPASSWORD or ~/.pgpass). ${NAME} is replaced", example("postgres://reader@db.example.org/registry?sslmode=verify-full"), out("the content says what was read")),
-		key("table", pattern("name or schema.name, of letters, digits, $ and _", `^[\p{L}_][\p{L}0-9_$]{0,62}(\.[\p{L}_][\p{L}0-9_$]{0,62})?$`), func(s *Source) *string { return &s.Table },
-			"With postgres: the table that is read, all rows of it. Capital letters count", example("public.trips"), out("the content says what was read")),
+			"The address of a PostgreSQL database, without a password (PGPASSWORD or ~/.pgpass). ${NAME} is replaced",
+			example("postgres://reader@db.example.org/registry?sslmode=verify-full"), out("the content says what was read")),
+		key("table", pattern("name or schema.name, of letters, digits, $ and _",
+			`^[\p{L}_][\p{L}0-9_$]{0,62}(\.[\p{L}_][\p{L}0-9_$]{0,62})?$`), func(s *Source) *string { return &s.Table },
+			"With postgres: the table that is read, all rows of it. Capital letters count", example("public.trips"),
+			out("the content says what was read")),
 		key("query", statement(), func(s *Source) *string { return &s.Query },
-			"With postgres: a query that chooses rows and columns of one table. The relation is then add-remove", example(`"select fare, borough from trips where paid"`)),
+			"With postgres: a query that chooses rows and columns of one table. The relation is then add-remove",
+			example(`"select fare, borough from trips where paid"`)),
 		key("delimiter", delimiter(), func(s *Source) *rune { return &s.Delimiter },
-			"The character between two fields of a CSV file, whose first line holds the names of the columns; a comma without this key", example(`";"`), out("the content says what was read")),
+			"The character between two fields of a CSV file, whose first line holds the names of the columns; a comma without this key",
+			example(`";"`), out("the content says what was read")),
 		key("missing", distinct(list(value(), 1)), func(s *Source) *[]string { return &s.Missing },
 			"The texts of a CSV file that mean a missing value; the empty text without this key", example(`["", NA]`)).with(func(s *Source) any {
 			if texts := s.MissingTexts(); texts != nil {
@@ -38,14 +45,19 @@ func source() kind[Source] {
 			}
 			return nil
 		}),
-		key("encoding", choice("latin1", "iso-8859-2", "iso-8859-15", "windows-1250", "windows-1252"), func(s *Source) *string { return &s.Encoding },
-			"How a CSV file is encoded, where it is neither UTF-8 nor UTF-16 with a mark. latin1 is read as windows-1252", example("latin1"), out("the content says what was read")),
+		key("encoding", choice("latin1", "iso-8859-2", "iso-8859-15", "windows-1250", "windows-1252"),
+			func(s *Source) *string { return &s.Encoding },
+			"How a CSV file is encoded, where it is neither UTF-8 nor UTF-16 with a mark. latin1 is read as windows-1252", example("latin1"),
+			out("the content says what was read")),
 		key("decimal", choice(","), func(s *Source) *string { return &s.Decimal },
 			"The decimal sign of a CSV file; a point without this key", example(`","`)),
 		key("thousands", choice(".", ",", "'", " "), func(s *Source) *string { return &s.Thousands },
-			"What stands between groups of three digits in a CSV file; nothing without this key. A number with it in another place is missing", example(`"."`)),
-		key("dates", choice("02.01.2006", "2.1.2006", "02/01/2006", "2/1/2006", "01/02/2006", "1/2/2006", "02-01-2006", "2006/01/02", "2006.01.02", "20060102"), func(s *Source) *string { return &s.Dates },
-			"How a CSV file writes 2 January 2006, in columns of type date and timestamp; 2006-01-02 without this key. Without zeros both forms are read", example(`"02.01.2006"`)),
+			"What stands between groups of three digits in a CSV file; nothing without this key. A number with it in another place is missing",
+			example(`"."`)),
+		key("dates", choice("02.01.2006", "2.1.2006", "02/01/2006", "2/1/2006", "01/02/2006", "1/2/2006", "02-01-2006", "2006/01/02",
+			"2006.01.02", "20060102"), func(s *Source) *string { return &s.Dates },
+			"How a CSV file writes 2 January 2006, in columns of type date and timestamp; 2006-01-02 without this key. "+
+				"Without zeros both forms are read", example(`"02.01.2006"`)),
 	)
 }
 
@@ -98,7 +110,8 @@ func database() kind[Secret] {
 			if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 				return c.Wrong(p, like, "must be an address that begins with postgres://")
 			}
-			if _, said := u.User.Password(); said || address.Credential(text) && u.User.Username() == "" || u.Query().Has("password") || u.Query().Has("sslpassword") {
+			if _, said := u.User.Password(); said || address.Credential(text) && u.User.Username() == "" || u.Query().Has("password") ||
+				u.Query().Has("sslpassword") {
 				return c.Wrong(p, "say it in PGPASSWORD, or in the file ~/.pgpass", "must not hold a password")
 			}
 			*into = NewSecret(text)

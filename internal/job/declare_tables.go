@@ -46,13 +46,16 @@ func dataTable() kind[DataTable] {
 		key("lookups", named(lookup(), "NAME", checkName, func(l *Lookup, n string) { l.Name = n }),
 			func(t *DataTable) *[]Lookup { return &t.Lookups }, same("lookups")).with(func(t *DataTable) any { return t.lookupFacts() }),
 		key("join", byName(taken(), "TABLE", checkName), func(t *DataTable) *[]Named[[]string] { return &t.Join },
-			"Columns that the rows take from another table, by its name: those of the row that the same unit has there", example("{persons: [age_band, region]}")),
+			"Columns that the rows take from another table, by its name: those of the row that the same unit has there",
+			example("{persons: [age_band, region]}")),
 		key("derive", named(derived(), "NAME", checkText, func(c *Column, n string) { c.Name, c.Derived = n, derivedOf(c) }),
 			func(t *DataTable) *[]Column { return &t.derive },
-			"Columns that are computed from others, by name. as may also fold the rows that the same unit has in another table: count(visits where year == 2025), sum(visits.cost)").with(func(t *DataTable) any {
+			"Columns that are computed from others, by name. as may also fold the rows that the same unit has in another table: "+
+				"count(visits where year == 2025), sum(visits.cost)").with(func(t *DataTable) any {
 			return factsByName(derived(), t.derivedFacts())
 		}),
-		key("fold", byName(foldBy(), "COLUMN", checkText), func(t *DataTable) *[]Named[FoldBy] { return &t.Fold }, same("fold")).with(func(t *DataTable) any {
+		key("fold", byName(foldBy(), "COLUMN", checkText), func(t *DataTable) *[]Named[FoldBy] { return &t.Fold },
+			same("fold")).with(func(t *DataTable) any {
 			if t.OneRow {
 				return nil // it follows
 			}
@@ -69,8 +72,10 @@ func taken() kind[[]string] {
 	read := k.read
 	k.read = func(c *cursor, p lang.Place, into *[]string) bool {
 		if p.Node.Kind == yaml.MappingNode { // P32
-			return c.Wrong(p, "write the columns as a list, [age_band, region], which joins by the unit; or fold the other table by the unit, under derive; or make a public lookup of what everybody may know",
-				"must be a list of columns, not a mapping: private tables are joined by the unit alone, because by another column one row would change the rows of many units")
+			return c.Wrong(p, "write the columns as a list, [age_band, region], which joins by the unit; or fold the other table by the unit, "+
+				"under derive; or make a public lookup of what everybody may know",
+				"must be a list of columns, not a mapping: private tables are joined by the unit alone, because by another column one row would "+
+					"change the rows of many units")
 		}
 		return read(c, p, into)
 	}

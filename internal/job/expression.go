@@ -83,7 +83,8 @@ func (j *Job) Doubts() Problems {
 	out := j.doubtedLimits()
 	add := func(path string, e Expression) {
 		if e.Formula != nil && e.Formula.Doubt != "" {
-			out = append(out, Problem{Pos: e.at, Step: lang.StepCheck, Path: path, Message: e.Formula.Doubt, Hint: "a run would release noise and nothing else"})
+			out = append(out,
+				Problem{Pos: e.at, Step: lang.StepCheck, Path: path, Message: e.Formula.Doubt, Hint: "a run would release noise and nothing else"})
 		}
 	}
 	for i := range j.Dataset.Columns {
@@ -117,8 +118,10 @@ func (j *Job) doubtedLimits() (out Problems) {
 		most    *big.Rat
 		message string
 	}{
-		{"epsilon", j.Budget.Limit.Epsilon, big.NewRat(9, 2), "protects hardly anybody: whoever is right one time in two before the releases may be right 99 times in 100 after them"},
-		{"delta", j.Budget.Limit.Delta, big.NewRat(1, 1000), "lets all about a unit be published with this chance (choose it far below 1 divided by the number of units)"},
+		{"epsilon", j.Budget.Limit.Epsilon, big.NewRat(9, 2),
+			"protects hardly anybody: whoever is right one time in two before the releases may be right 99 times in 100 after them"},
+		{"delta", j.Budget.Limit.Delta, big.NewRat(1, 1000),
+			"lets all about a unit be published with this chance (choose it far below 1 divided by the number of units)"},
 		{"rho", j.Budget.Limit.Rho, big.NewRat(4, 1), "protects hardly anybody: it stands for an ε above 10"},
 	} {
 		if path := "budget.limit." + l.key; l.amount != nil && l.amount.Cmp(l.most) > 0 {

@@ -28,7 +28,8 @@ func guarantee() kind[Guarantee] {
 	}
 	rho := func(opts ...option) field[Guarantee] {
 		return key("rho", amount(span{lo: "0", hi: "1000000", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Rho },
-			"ρ of zero-concentrated differential privacy, instead of epsilon. In a release, delta beside it says at which δ the report translates it", append(opts, example(`"0.1"`))...)
+			"ρ of zero-concentrated differential privacy, instead of epsilon. In a release, delta beside it says at which δ the report "+
+				"translates it", append(opts, example(`"0.1"`))...)
 	}
 	delta := key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *Guarantee) **big.Rat { return &g.Delta },
 		"δ", otherwise("0"), example(`"1e-7"`))

@@ -35,7 +35,8 @@ func keysOf() kind[Keys] {
 		key("guarantee", guarantee(), func(k *Keys) *Guarantee { return &k.Guarantee },
 			"What the selection may cost on the population, beside the release. It needs a delta", example(`{epsilon: "0.2", delta: "1e-7"}`)),
 		key("at_most", count(), func(k *Keys) *int64 { return &k.AtMost },
-			"The largest number of values to release. Of more, a random choice or those with the largest noisy counts stay", otherwise("10000"), example("100000")),
+			"The largest number of values to release. Of more, a random choice or those with the largest noisy counts stay", otherwise("10000"),
+			example("100000")),
 		key("top", count(), func(k *Keys) *int64 { return &k.Top },
 			"Instead of at_most: the values with the largest noisy numbers of units, in order", example("10")),
 		key("from", text(), func(k *Keys) *string { return &k.From },
@@ -126,7 +127,8 @@ func (k *checker) keys(i int, r *Release) {
 		k.wrong(lang.Key(path, "guarantee"), "say guarantee: {epsilon: …, delta: …}, or from: RELEASE", "is missing")
 	case from == "":
 		if g := r.Keys.Guarantee; g.Delta != nil && g.Delta.Sign() == 0 {
-			k.wrong(lang.Key(path, "guarantee"), `say delta: "1e-7", or less`, "needs a delta: without one no value that a single unit has may ever appear")
+			k.wrong(lang.Key(path, "guarantee"), `say delta: "1e-7", or less`,
+				"needs a delta: without one no value that a single unit has may ever appear")
 		}
 		k.selectedTwice(i, r, path)
 	default:
@@ -161,5 +163,6 @@ func (k *checker) selectedBy(r *Release, path string) {
 		}
 		return
 	}
-	k.wrong(path, hintOr(lang.DidYouMean(r.Keys.From, names), "releases that select values", names), "%s is not a release that selects values", lang.Shown(r.Keys.From))
+	k.wrong(path, hintOr(lang.DidYouMean(r.Keys.From, names), "releases that select values", names),
+		"%s is not a release that selects values", lang.Shown(r.Keys.From))
 }

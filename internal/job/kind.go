@@ -202,7 +202,8 @@ func words[V ~string](refused map[string]string, allowed ...V) kind[V] {
 	read := k.read
 	k.read = func(c *cursor, p lang.Place, into *V) bool {
 		if why := refused[strings.ToLower(p.Node.Value)]; why != "" && p.Node.Kind == yaml.ScalarNode {
-			return c.Wrong(p, "leave dataset.collected out: the table is then charged without what the collection would buy", "%s is refused: %s", strings.ToLower(p.Node.Value), why)
+			return c.Wrong(p, "leave dataset.collected out: the table is then charged without what the collection would buy",
+				"%s is refused: %s", strings.ToLower(p.Node.Value), why)
 		}
 		return read(c, p, into)
 	}
@@ -284,7 +285,8 @@ func wordOr[V any](word string, meaning V, with string, mapping kind[V]) kind[V]
 			*into = meaning
 			return true
 		}
-		return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{word}), "must be %s, or a mapping with %s, not %s", word, with, lang.ShapeOf(p.Node))
+		return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{word}), "must be %s, or a mapping with %s, not %s", word, with,
+			lang.ShapeOf(p.Node))
 	}
 	return k
 }

@@ -136,7 +136,8 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
 	if most := keep[len(keep)-1]; int64(most) >= c.Measure.AtMost {
-		k.wrong(lang.Key(capMeasure, "at_most"), none, "must be more than %d, the rows of a unit that the cap keeps: else the measure sees nothing that is left out", most)
+		k.wrong(lang.Key(capMeasure, "at_most"), none,
+			"must be more than %d, the rows of a unit that the cap keeps: else the measure sees nothing that is left out", most)
 		return
 	}
 	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: keep},

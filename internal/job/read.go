@@ -28,7 +28,8 @@ func Read(path string, o Options) (*Job, error) {
 	data, err := file.Read(path, MaxBytes)
 	switch {
 	case errors.Is(err, file.ErrLarge):
-		return nil, Problems{{Pos: Pos{File: path}, Step: StepLoad, Hint: "split the job", Message: fmt.Sprintf("is larger than %d MB, the most that a job file may be", MaxBytes>>20)}}
+		return nil, Problems{{Pos: Pos{File: path}, Step: StepLoad, Hint: "split the job",
+			Message: fmt.Sprintf("is larger than %d MB, the most that a job file may be", MaxBytes>>20)}}
 	case err != nil:
 		return nil, err
 	}

@@ -103,7 +103,8 @@ func keyLine(d decl) string {
 
 // briefly says in few words what a key may hold; check says all of it where a value is wrong.
 var briefly = strings.NewReplacer(
-	"true or false", "", "whole number, at least ", "≥ ", "number greater than ", "> ", "number at least ", "≥ ", " and at most ", ", ≤ ", " and less than ", ", < ",
+	"true or false", "", "whole number, at least ", "≥ ", "number greater than ", "> ", "number at least ", "≥ ", " and at most ", ", ≤ ",
+	" and less than ", ", < ",
 	"1 to 200 of the characters A-Z a-z 0-9 . _ -, the first a letter or digit", "up to 200 of A-Z a-z 0-9 . _ -",
 	"1 to 64 of the characters A-Z a-z 0-9 . _ -, the first a letter or digit", "up to 64 of A-Z a-z 0-9 . _ -",
 	"1 to 40 letters, digits, spaces, - and ’, a letter first and no space last", "up to 40 letters",

@@ -58,7 +58,8 @@ func (k *checker) drawnPanel(path string, s *Sample) {
 		alone = alone && (r.From == s.Name || r.From == "")
 	}
 	if !alone {
-		k.wrong(path, "put other releases into a job of their own, on the same account", "must be the only sample of its job, and all releases must be from it: they are the same in each wave, and the first wave pays for all")
+		k.wrong(path, "put other releases into a job of their own, on the same account",
+			"must be the only sample of its job, and all releases must be from it: they are the same in each wave, and the first wave pays for all")
 	}
 	k.waves(path, s)
 }
@@ -101,6 +102,7 @@ func (k *checker) unevenWaves(path string, r privacy.Rotation) {
 		}
 	}
 	if all > 0 && some && slices.ContainsFunc(k.j.Releases, func(r Release) bool { return r.Interval != nil }) {
-		k.wrong(lang.Key(path, "patterns"), "leave the intervals out", "cannot have every unit in wave %d and only some in another: intervals would need other releases in each, and every wave must release the same", all)
+		k.wrong(lang.Key(path, "patterns"), "leave the intervals out", "cannot have every unit in wave %d and only some in another: "+
+			"intervals would need other releases in each, and every wave must release the same", all)
 	}
 }

@@ -50,13 +50,15 @@ const (
 // binds declares the key of a limit that says what it is to the values.
 func binds[T any](at func(*T) *Binds, what string) field[T] {
 	return key("binds", choice(BindsNever, BindsDefinition), at,
-		"never promises that "+what+" leaves nothing out; definition says that it is part of what is published (docs/limits.md)", example("definition"))
+		"never promises that "+what+" leaves nothing out; definition says that it is part of what is published (docs/limits.md)",
+		example("definition"))
 }
 
 // bindsBounds is binds for the bounds of a column.
 func bindsBounds() field[Column] {
 	return key("binds", choice(BindsNever, BindsUpper, BindsDefinition), func(c *Column) *Binds { return &c.Binds },
-		"never promises that no value lies beyond the bounds, upper that none lies below lower; definition makes them part of what is published (docs/limits.md)", example("upper"))
+		"never promises that no value lies beyond the bounds, upper that none lies below lower; definition makes them part of what is "+
+			"published (docs/limits.md)", example("upper"))
 }
 
 // CapRows are the rows of a unit that count in a group.
@@ -128,7 +130,8 @@ func (d *Dataset) OfUnit(name string) bool {
 	case c.Derived.Bins.Column != "":
 		return d.OfUnit(c.Derived.Bins.Column)
 	}
-	return c.Derived.As.Formula != nil && !slices.ContainsFunc(c.Derived.As.Formula.Columns(), func(from string) bool { return !d.OfUnit(from) })
+	return c.Derived.As.Formula != nil &&
+		!slices.ContainsFunc(c.Derived.As.Formula.Columns(), func(from string) bool { return !d.OfUnit(from) })
 }
 
 // Times returns how many rows each row counts as, so that noise covers as many whichever cap is chosen.
@@ -202,7 +205,8 @@ func (s *Slice) Begins() (time.Time, bool) {
 		}
 	}
 	var year, quarter int
-	if n, err := fmt.Sscanf(s.Is, "%4d-Q%1d", &year, &quarter); n == 2 && err == nil && len(s.Is) == len("2026-Q1") && 1 <= quarter && quarter <= 4 {
+	if n, err := fmt.Sscanf(s.Is, "%4d-Q%1d", &year, &quarter); n == 2 && err == nil && len(s.Is) == len("2026-Q1") && 1 <= quarter &&
+		quarter <= 4 {
 		return time.Date(year, time.Month(3*quarter-2), 1, 0, 0, 0, 0, time.UTC), true
 	}
 	return time.Time{}, false

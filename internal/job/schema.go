@@ -15,7 +15,8 @@ func Schema() ([]byte, error) {
 	root := maps.Clone(language().schema)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["$id"] = "https://github.com/dprelease/dprelease/specs/job-v1.schema.json"
-	root["$defs"] = schema{"variable": schema{"type": "string", "pattern": reference.String(), "description": "A variable that the job declares under variables"}}
+	root["$defs"] = schema{"variable": schema{"type": "string", "pattern": reference.String(),
+		"description": "A variable that the job declares under variables"}}
 	root["title"] = "dprelease job, version 1"
 	root["allOf"] = apartSchemas()
 	root["description"] = "What to release from a table, at which cost in privacy."

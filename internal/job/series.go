@@ -107,17 +107,23 @@ const mostPeriods = 240
 func series() kind[Series] {
 	return object(
 		key("periods", periods(), func(s *Series) *Periods { return &s.Periods },
-			"All periods, paid for before the first one is measured. Each is a value of the column of dataset.slice", required(), example("{from: 2026-01, to: 2028-12, each: month}")),
+			"All periods, paid for before the first one is measured. Each is a value of the column of dataset.slice", required(),
+			example("{from: 2026-01, to: 2028-12, each: month}")),
 		key("publish", distinct(list(seriesRow(), 1)), func(s *Series) *[]SeriesRow { return &s.Publish },
-			"The rows that are published. The noise is chosen for them before the first period; later changes are free", required(), example("[month, quarter, year, running, {rolling: 12}, {change: 12}]")),
-		key("weights", byName(amount(span{lo: "0", hi: "1000000", loOpen: true}), "KIND", checkText), func(s *Series) *[]Named[*big.Rat] { return &s.Weights },
-			"How exact a kind of row is compared with the others, by its name in the release; 1 if not named", example("{running: 4, rolling-12: 2}")),
+			"The rows that are published. The noise is chosen for them before the first period; later changes are free", required(),
+			example("[month, quarter, year, running, {rolling: 12}, {change: 12}]")),
+		key("weights", byName(amount(span{lo: "0", hi: "1000000", loOpen: true}), "KIND", checkText),
+			func(s *Series) *[]Named[*big.Rat] { return &s.Weights },
+			"How exact a kind of row is compared with the others, by its name in the release; 1 if not named",
+			example("{running: 4, rolling-12: 2}")),
 		key("goal", choice(RMS, Worst), func(s *Series) *SeriesGoal { return &s.Goal },
 			"Which error is made small: the root mean square over all rows, or the worst row", otherwise(string(RMS))),
 		key("periods_of_unit", optional(periodsOfUnit()), func(s *Series) **PeriodsOfUnit { return &s.Unit },
-			"What the guarantee covers: a unit in up to so many periods, a fact of the survey's design. If dataset.unit names a column, each unit counts in its first ones alone; else nothing checks it. Without it: one period of a unit"),
+			"What the guarantee covers: a unit in up to so many periods, a fact of the survey's design. If dataset.unit names a column, "+
+				"each unit counts in its first ones alone; else nothing checks it. Without it: one period of a unit"),
 		key("revised", choice(RevisedRefuse, RevisedAccept), func(s *Series) *Revised { return &s.Revised },
-			"If a slice changed since it was measured, refuse ends the run; accept counts late rows in part, from then on, and may cost more", otherwise(string(RevisedRefuse))),
+			"If a slice changed since it was measured, refuse ends the run; accept counts late rows in part, from then on, and may cost more",
+			otherwise(string(RevisedRefuse))),
 	)
 }
 
@@ -150,7 +156,8 @@ func seriesRow() kind[SeriesRow] {
 		key("change", count(), func(n *[2]int64) *int64 { return &n[1] }, "The difference from so many periods before", example("12")),
 	)
 	label := "one of month, quarter, year, running, year-to-date, {rolling: 12}, {change: 12}"
-	return kind[SeriesRow]{label: label, schema: schema{"anyOf": []schema{{"enum": words}, numbered.schema}}, nested: numbered.nested, suffix: "[].",
+	return kind[SeriesRow]{label: label, schema: schema{"anyOf": []schema{{"enum": words}, numbered.schema}}, nested: numbered.nested,
+		suffix: "[].",
 		read: func(c *cursor, p lang.Place, into *SeriesRow) bool {
 			if slices.Contains(words, p.Node.Value) {
 				into.Kind = SeriesKind(p.Node.Value)
@@ -303,11 +310,13 @@ func (k *checker) series() {
 		k.oneSeries(&k.j.Series[i], first)
 	}
 	if _, ok := k.j.Step(); !ok && d.Slice != nil && d.Slice.Is != "" && len(first.Periods.All()) > 0 {
-		k.wrong("dataset.slice.is", "", "must be a period of the series, from %s to %s, not %s", first.Periods.From, first.Periods.To, lang.Shown(d.Slice.Is))
+		k.wrong("dataset.slice.is", "", "must be a period of the series, from %s to %s, not %s", first.Periods.From, first.Periods.To,
+			lang.Shown(d.Slice.Is))
 	}
 	for i, r := range k.j.Releases {
 		if r.Series == "" {
-			k.wrong(lang.Item("releases", i), "say series, or move the release into a job of its own", "is in no series, and the other releases of the job are")
+			k.wrong(lang.Item("releases", i), "say series, or move the release into a job of its own",
+				"is in no series, and the other releases of the job are")
 		}
 	}
 }
@@ -318,7 +327,8 @@ func (k *checker) oneSeries(s, first *Series) {
 	p := &s.Periods
 	for _, end := range []struct{ key, text string }{{"from", p.From}, {"to", p.To}} {
 		if _, ok := p.Each.number(end.text); end.text != "" && !ok {
-			k.wrong(lang.Key(lang.Key(at, "periods"), end.key), "", "must be a %s, such as %s, not %s", p.Each, p.Each.text(2026*p.Each.inYear()), lang.Shown(end.text))
+			k.wrong(lang.Key(lang.Key(at, "periods"), end.key), "", "must be a %s, such as %s, not %s", p.Each,
+				p.Each.text(2026*p.Each.inYear()), lang.Shown(end.text))
 			return
 		}
 	}

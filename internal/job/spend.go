@@ -41,7 +41,8 @@ func (k *checker) spend() {
 	}
 	rest, ok := k.j.Rest()
 	if !ok {
-		k.wrong(path, "say a larger one, or smaller guarantees", "leaves nothing for the releases without a guarantee: the guarantees of other releases and of keys use it up")
+		k.wrong(path, "say a larger one, or smaller guarantees",
+			"leaves nothing for the releases without a guarantee: the guarantees of other releases and of keys use it up")
 		return
 	}
 	weights := make([]*big.Rat, 0, shared)

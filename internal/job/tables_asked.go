@@ -38,8 +38,8 @@ func (k *checker) weightsOfTables() {
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		if t, ok := k.j.Dataset.TableOf(name); ok {
 			if _, has := t.Column(w.Column); !has {
-				k.wrong("dataset.weights.column", "take it from the table that has it: join: {TABLE: ["+w.Column+"]} in "+name+"; or say weights: none in its releases",
-					"%s is not a column of table %s", lang.Shown(w.Column), name)
+				k.wrong("dataset.weights.column", "take it from the table that has it: join: {TABLE: ["+w.Column+"]} in "+name+
+					"; or say weights: none in its releases", "%s is not a column of table %s", lang.Shown(w.Column), name)
 				continue
 			}
 			of := &checker{j: k.j.Of(name), told: k.told}

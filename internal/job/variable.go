@@ -23,7 +23,8 @@ func (c *cursor) noVariable(p lang.Place) bool {
 }
 
 // substituted are the keys in which ${NAME} is replaced.
-var substituted = []string{"dataset.source.path", "dataset.source.postgres", "dataset.frame.path", "plugins.*.path", "plugins.*.reads", "catalog", "output.dir", "budget.ledger"}
+var substituted = []string{"dataset.source.path", "dataset.source.postgres", "dataset.frame.path", "plugins.*.path", "plugins.*.reads",
+	"catalog", "output.dir", "budget.ledger"}
 
 // expand replaces every ${NAME} by the environment variable. Its problems name
 // the variable and never its value.
@@ -92,10 +93,12 @@ func folder() kind[string] {
 func (c *cursor) path(p lang.Place) (text string, ok bool) {
 	text, ok = c.expanded(p, "must be a path, not "+lang.ShapeOf(p.Node))
 	if ok && address.Credential(text) {
-		return "", c.Wrong(p, "say it where the SDK of the store looks for it, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in PGPASSWORD", "must not hold a credential")
+		return "", c.Wrong(p, "say it where the SDK of the store looks for it, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "+
+			"or in PGPASSWORD", "must not hold a credential")
 	}
 	if ok && address.Foreign(text) {
-		return "", c.Wrong(p, "download the file first, and say its path", "must be a path, or an address that begins with %s://: no other store is read", strings.Join(address.Known, "://, "))
+		return "", c.Wrong(p, "download the file first, and say its path",
+			"must be a path, or an address that begins with %s://: no other store is read", strings.Join(address.Known, "://, "))
 	}
 	return text, ok
 }
@@ -126,7 +129,8 @@ func ledgerAddress() kind[Secret] {
 			}
 			i := slices.IndexFunc(ledgerSchemes, func(s string) bool { return strings.HasPrefix(text, s) })
 			if i < 0 {
-				return c.Wrong(p, fmt.Sprintf("for example sqlite:ledger.db or %s…", ledgerSchemes[1]), "must begin with %s", strings.Join(ledgerSchemes, " or "))
+				return c.Wrong(p, fmt.Sprintf("for example sqlite:ledger.db or %s…", ledgerSchemes[1]), "must begin with %s",
+					strings.Join(ledgerSchemes, " or "))
 			}
 			if scheme := ledgerSchemes[i]; text == scheme {
 				return c.Wrong(p, "", "names no ledger after %s", scheme)

@@ -60,7 +60,8 @@ var variableGrammar = regexp.MustCompile(variableName)
 
 func checkVariableName(s string) (string, error) {
 	if !variableGrammar.MatchString(s) || len(s) > maxVariableName {
-		return "", fmt.Errorf("must be 1 to %d of the characters A-Z a-z 0-9 _ and not start with a digit, not %s", maxVariableName, lang.Shown(s))
+		return "", fmt.Errorf("must be 1 to %d of the characters A-Z a-z 0-9 _ and not start with a digit, not %s", maxVariableName,
+			lang.Shown(s))
 	}
 	return s, nil
 }
@@ -127,7 +128,8 @@ func (c *cursor) bind(p lang.Place, declared []Variable) {
 func (c *cursor) undeclared(root *yaml.Node) {
 	for _, name := range slices.Sorted(maps.Keys(c.set)) {
 		if c.known == nil {
-			c.Wrong(lang.Place{Path: "variables", At: root}, "declare it: variables: {"+name+": {type: text}}", "--set %s: this job declares no variables", name)
+			c.Wrong(lang.Place{Path: "variables", At: root}, "declare it: variables: {"+name+": {type: text}}",
+				"--set %s: this job declares no variables", name)
 		}
 	}
 }

@@ -60,7 +60,8 @@ func (w *Weights) Of(d *Dataset) Column {
 func weights() kind[Weights] {
 	return object(
 		key("column", text(), func(w *Weights) *string { return &w.Column },
-			"The column of numbers with the weight of each row, declared under dataset.columns or dataset.derive, whose rule for missing values holds", required(), example("design_weight")),
+			"The column of numbers with the weight of each row, declared under dataset.columns or dataset.derive, whose rule for missing "+
+				"values holds", required(), example("design_weight")),
 		key("at_most", amount(span{lo: "1", hi: "1000000000"}), func(w *Weights) **big.Rat { return &w.AtMost },
 			"The public bound of the weights. Larger ones are lowered to it, and those below 1 raised to 1", required(), example("40")),
 		key("shrink", optional(object(
@@ -71,7 +72,8 @@ func weights() kind[Weights] {
 		)), func(w *Weights) **Shrink { return &w.Shrink },
 			"Moves each weight w to to + keep·(w − to): less noise, and a bias (docs/weights.md)"),
 		key("first_stage", choice(FirstUnit), func(w *Weights) *string { return &w.FirstStage },
-			"The survey drew the units of the table themselves at its first stage, and not villages or schools that hold several. interval needs it"),
+			"The survey drew the units of the table themselves at its first stage, and not villages or schools that hold several. "+
+				"interval needs it"),
 	)
 }
 
@@ -98,17 +100,20 @@ func (k *checker) weights(path string, w *Weights) {
 	case w.Column == "" || w.AtMost == nil:
 		return
 	case !ok:
-		k.wrong(at, hintOr(lang.DidYouMean(w.Column, namesOf(d.Readable(false))), "", nil), "%s is not a declared column; declare it under dataset.columns: {%s: {type: number}}", lang.Shown(w.Column), w.Column)
+		k.wrong(at, hintOr(lang.DidYouMean(w.Column, namesOf(d.Readable(false))), "", nil),
+			"%s is not a declared column; declare it under dataset.columns: {%s: {type: number}}", lang.Shown(w.Column), w.Column)
 	case c.Type != Number:
 		k.wrong(at, "", "%s is not a column of numbers", lang.Shown(w.Column))
 	case c.Missing.Rule == Impute && (c.Missing.Number == nil || c.Missing.Number.Cmp(leastWeight) < 0 || c.Missing.Number.Cmp(w.AtMost) > 0):
 		k.wrong(at, "", "missing weights must be imputed by a number from 1 to at_most")
 	case d.Unfolded(w.Column):
-		k.wrong(at, "say in dataset.fold how it is folded: max where all rows of a unit have the same weight, sum where the unit stands for all of them", severalValues, lang.Shown(w.Column))
+		k.wrong(at, "say in dataset.fold how it is folded: max where all rows of a unit have the same weight, sum where the unit stands "+
+			"for all of them", severalValues, lang.Shown(w.Column))
 	case d.Folds() && slices.Contains([]FoldBy{FoldAny, FoldAll, FoldMode}, d.FoldOf(w.Column)):
 		k.wrong(at, "fold it by max, min, mean or sum", "a weight is a number")
 	case w.Shrink != nil && w.Shrink.To != nil && w.Shrink.To.Cmp(w.AtMost) > 0:
-		k.wrong(lang.Key(lang.Key(path, "shrink"), "to"), "", "must not exceed at_most (%s > %s): it is what an ordinary weight is", rational.Format(w.Shrink.To), rational.Format(w.AtMost))
+		k.wrong(lang.Key(lang.Key(path, "shrink"), "to"), "", "must not exceed at_most (%s > %s): it is what an ordinary weight is",
+			rational.Format(w.Shrink.To), rational.Format(w.AtMost))
 	case w.AtMost.Cmp(leastWeight) == 0:
 		k.wrong(lang.Key(path, "at_most"), "leave weights out", "of 1 makes all weights equal")
 	}

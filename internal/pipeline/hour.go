@@ -103,7 +103,8 @@ func (h *hour) wait(ctx context.Context) error {
 // publishes waits before files are written. The releases are stored by then.
 func (h *hour) publishes(ctx context.Context) error {
 	if h.wait(ctx) != nil {
-		return failure.Resting(failure.New(failure.ExitInterrupted, "INTERRUPTED", "the run was stopped before its hour, %s; the releases are stored, and the next run publishes them at that hour", h.text))
+		return failure.Resting(failure.New(failure.ExitInterrupted, "INTERRUPTED",
+			"the run was stopped before its hour, %s; the releases are stored, and the next run publishes them at that hour", h.text))
 	}
 	return nil
 }
@@ -114,7 +115,8 @@ func (h *hour) late() string {
 	if h == nil || !h.after(h.begun).Before(h.clock.Now().Add(-12*time.Hour)) {
 		return ""
 	}
-	return fmt.Sprintf("the run was not ready at %s of %s, so it published at that hour of a later day; who saw that nothing appeared knows how long it took: choose a later hour",
+	return fmt.Sprintf("the run was not ready at %s of %s, so it published at that hour of a later day; who saw that nothing appeared "+
+		"knows how long it took: choose a later hour",
 		h.text, h.after(h.begun).Format("2006-01-02"))
 }
 

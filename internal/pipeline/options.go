@@ -122,7 +122,8 @@ func (o Options) engine(ctx context.Context, p *plan.Priced, t *run.OpenedTable)
 	}
 	order, err := run.NewOrder(p.Planned, t)
 	if err != nil {
-		return nil, none, failure.New(failure.ExitPlugin, "ENGINE_REFUSED", "the job cannot be written down for the engine; nothing was drawn and nothing debited")
+		return nil, none, failure.New(failure.ExitPlugin, "ENGINE_REFUSED",
+			"the job cannot be written down for the engine; nothing was drawn and nothing debited")
 	}
 	text, err := json.Marshal(order)
 	if err != nil {

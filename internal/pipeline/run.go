@@ -106,7 +106,8 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 	a.later(a.set.Close)
 	spending := a.o.budget(a.watch)
 	if far := address.Is(j.Output.Dir); far && a.o.Diagnostics {
-		return nil, failure.InJob(j, "output.dir", "is in object storage, and private facts are written to a folder of this machine only", "leave --diagnostics out")
+		return nil, failure.InJob(j, "output.dir", "is in object storage, and private facts are written to a folder of this machine only",
+			"leave --diagnostics out")
 	} else if !far {
 		output.RemoveStale(filepath.Dir(j.Output.Dir))
 	}
@@ -215,7 +216,8 @@ func (a *attempt) draw(ctx context.Context) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := run.New(a.priced.Planned, t, a.set, run.Options{Observe: a.watch, Diagnostics: a.o.Diagnostics, Engine: a.engine, Allotment: allotment})
+	r := run.New(a.priced.Planned, t, a.set,
+		run.Options{Observe: a.watch, Diagnostics: a.o.Diagnostics, Engine: a.engine, Allotment: allotment})
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
 	draws := r.Draws
 	if a.measured != nil {
@@ -256,7 +258,8 @@ func (a *attempt) deliver(interruptible context.Context, r *run.Runner) (*Outcom
 }
 
 // measure makes the steps of a series that are missing, and returns what was measured; nil where the job has no series.
-func (o Options) measure(ctx context.Context, p *plan.Priced, t *run.OpenedTable, set *run.Mechanisms, b *budget.Budget) ([]*run.Measurement, error) {
+func (o Options) measure(ctx context.Context, p *plan.Priced, t *run.OpenedTable, set *run.Mechanisms,
+	b *budget.Budget) ([]*run.Measurement, error) {
 	if p.Step() == nil {
 		if o.CatchUp {
 			return nil, failure.New(failure.ExitUsage, "USAGE", "--catch-up: the job has no series")
@@ -264,7 +267,8 @@ func (o Options) measure(ctx context.Context, p *plan.Priced, t *run.OpenedTable
 		return nil, nil
 	}
 	if o.Revise {
-		return nil, failure.New(failure.ExitUsage, "USAGE", "--revise: the job has a series, whose measurements are made once; it may say revised: accept")
+		return nil, failure.New(failure.ExitUsage, "USAGE",
+			"--revise: the job has a series, whose measurements are made once; it may say revised: accept")
 	}
 	s, err := b.Series(ctx)
 	if err == nil {
@@ -293,7 +297,8 @@ func again(j *Job, e *budget.Earlier) *Outcome {
 
 // deliver makes all files of all releases, has them stored, and puts the folder
 // that holds them in place, once hold returns.
-func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report.Page, out *output.Folder, b *budget.Budget, reach func(string), hold func() error) (*Outcome, error) {
+func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report.Page, out *output.Folder, b *budget.Budget,
+	reach func(string), hold func() error) (*Outcome, error) {
 	rep.Releases = append([]report.Release(nil), rep.Releases...)
 	for i := range rep.Releases {
 		entry := &rep.Releases[i]

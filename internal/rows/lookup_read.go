@@ -143,7 +143,8 @@ func (r *lookupReader) record() ([]string, bool) {
 	var at *csv.ParseError
 	switch {
 	case errors.As(err, &at) && errors.Is(at.Err, csv.ErrFieldCount):
-		r.wrong(at.Line, 1, "put a value that holds a comma in quotes", "has %d fields, and the first line has %d", len(record), r.csv.FieldsPerRecord)
+		r.wrong(at.Line, 1, "put a value that holds a comma in quotes", "has %d fields, and the first line has %d", len(record),
+			r.csv.FieldsPerRecord)
 	case errors.As(err, &at):
 		r.wrong(at.Line, max(at.Column, 1), "", "is not CSV: %v", at.Err)
 	}

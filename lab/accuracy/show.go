@@ -23,7 +23,8 @@ func tables(all []study) string {
 	for _, s := range all {
 		fmt.Fprintf(&b, "`%s`: %s, %d records, δ = %g, %s. Without privacy %.5f; without features %.5f.\n\n", s.title, s.lossName(),
 			s.table.Rows, s.request.Target.Delta, s.request.Public.Relation, s.free, s.null)
-		b.WriteString("| ε | noise multiplier | loss, median | 10 % to 90 % | excess over the fit | explained |\n|---:|---:|---:|---:|---:|---:|\n")
+		b.WriteString("| ε | noise multiplier | loss, median | 10 % to 90 % | excess over the fit | explained " +
+			"|\n|---:|---:|---:|---:|---:|---:|\n")
 		for _, p := range s.points {
 			fmt.Fprintf(&b, "| %g | %.3g | %.5f | %.5f – %.5f | %+.2f %% | %.1f %% |\n", p.epsilon, p.multiplier, p.median, p.low, p.high,
 				100*(p.median/s.free-1), 100*(s.null-p.median)/(s.null-s.free))

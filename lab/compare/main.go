@@ -92,7 +92,8 @@ func compare(bin, before, table, small string, rows, runs int) error {
 		}
 	}
 	for _, d := range peers {
-		fmt.Printf("%-48s %8.1f ms; the first query of a process %.1f ms\n", fmt.Sprintf("DuckDB avg, warm, threads: %d", d.threads), measure.Median(d.warm), measure.Median(d.first))
+		fmt.Printf("%-48s %8.1f ms; the first query of a process %.1f ms\n", fmt.Sprintf("DuckDB avg, warm, threads: %d", d.threads),
+			measure.Median(d.warm), measure.Median(d.first))
 	}
 	one, two := measure.Median(peers[0].warm), measure.Median(peers[1].warm)
 	for _, p := range programs {

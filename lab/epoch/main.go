@@ -71,7 +71,8 @@ func run(ctx context.Context, turns int, most float64) error {
 		if i == 0 { // the first turn finds cold memory
 			continue
 		}
-		memory, calls, epoch, bound = append(memory, a), append(calls, b), append(epoch, c), append(bound, measure.Cost{Wall: a.Wall + b.Wall, Work: a.Work + b.Work})
+		memory, calls, epoch, bound = append(memory, a), append(calls, b), append(epoch, c),
+			append(bound, measure.Cost{Wall: a.Wall + b.Wall, Work: a.Work + b.Work})
 	}
 	fmt.Printf("%-40s %10s %22s\n", "median milliseconds", "wall", "processor time")
 	show("memory: the records alone, all cores", memory, "%10.1f %22.1f\n")

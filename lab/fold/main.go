@@ -99,7 +99,8 @@ func scan(path string, visit func(columns []table.Values, rows int) error) error
 		return err
 	}
 	defer t.Close()
-	return t.Scan(context.Background(), table.ScanOptions{Columns: []string{"id", "x"}}, func(b table.Batch) error { return visit(b.Columns, b.Rows) })
+	return t.Scan(context.Background(), table.ScanOptions{Columns: []string{"id", "x"}},
+		func(b table.Batch) error { return visit(b.Columns, b.Rows) })
 }
 
 func fold(path string, memory int64, dir string) error {

@@ -42,7 +42,8 @@ func trips() (table, zones []byte) {
 			if rng.IntN(50) == 0 {
 				fare = "" // not recorded
 			}
-			fmt.Fprintf(&t, "P%04d,%d,%s,%s,%s,%d,%g,%g,%s\n", person, age, town, day.Format(time.DateOnly), day.Format("2006-01"), zone+1, miles, hours, fare)
+			fmt.Fprintf(&t, "P%04d,%d,%s,%s,%s,%d,%g,%g,%s\n", person, age, town, day.Format(time.DateOnly), day.Format("2006-01"), zone+1,
+				miles, hours, fare)
 		}
 	}
 	return t.Bytes(), z.Bytes()

@@ -96,7 +96,8 @@ func (s *study) request(c contender, epsilon float64) (sdk.PlanRequest, error) {
 		p[k] = v
 	}
 	raw, err := json.Marshal(p)
-	return sdk.PlanRequest{Params: raw, Target: privacy.Point{Epsilon: epsilon, Delta: 1e-6}, Public: measure.Full(privacy.ReplaceOne, int64(s.table.Rows), s.columns...)}, err
+	return sdk.PlanRequest{Params: raw, Target: privacy.Point{Epsilon: epsilon, Delta: 1e-6},
+		Public: measure.Full(privacy.ReplaceOne, int64(s.table.Rows), s.columns...)}, err
 }
 
 // compare writes a table: every mechanism at every epsilon.
@@ -106,8 +107,10 @@ func (s *study) compare(b *strings.Builder, runs, few int) error {
 		return err
 	}
 	at := slices.Index(s.names, s.slope)
-	fmt.Fprintf(b, "`%s`: %s, %d rows, δ = 1e-6, replace-one. Least squares gives `%s` %.4g with a textbook standard error of %.2g.\n\n", s.name, s.question, s.table.Rows, s.slope, w[at], se[at])
-	fmt.Fprintf(b, "| ε | mechanism | `%s`, median | 10 %% to 90 %% | `noise_se` | largest error of a coefficient | reads of the table | plan warns |\n|---:|:---|---:|---:|---:|---:|---:|:---|\n", s.slope)
+	fmt.Fprintf(b, "`%s`: %s, %d rows, δ = 1e-6, replace-one. Least squares gives `%s` %.4g with a textbook standard error of %.2g.\n\n",
+		s.name, s.question, s.table.Rows, s.slope, w[at], se[at])
+	fmt.Fprintf(b, "| ε | mechanism | `%s`, median | 10 %% to 90 %% | `noise_se` | largest error of a coefficient | reads of the table "+
+		"| plan warns |\n|---:|:---|---:|---:|---:|---:|---:|:---|\n", s.slope)
 	for _, epsilon := range []float64{0.1, 1, 20} {
 		for _, c := range s.contenders() {
 			n := runs
@@ -138,7 +141,8 @@ func (s *study) measure(c contender, epsilon float64, runs int, w, se []float64,
 	}
 	var slopes, errors, stated []float64
 	for seed := range runs {
-		out, err := sdktest.InProcess(c.mechanism).Release(context.Background(), req, plan, s.table, &planner.Dice{Rand: rand.New(rand.NewPCG(uint64(seed), 7))})
+		out, err := sdktest.InProcess(c.mechanism).Release(context.Background(), req, plan, s.table,
+			&planner.Dice{Rand: rand.New(rand.NewPCG(uint64(seed), 7))})
 		if err != nil {
 			return "", err
 		}
@@ -178,5 +182,6 @@ func (s *study) measure(c contender, epsilon float64, runs int, w, se []float64,
 	if runs >= 10 {
 		around = fmt.Sprintf("%.4g to %.4g", slopes[runs/10], slopes[runs-1-runs/10])
 	}
-	return fmt.Sprintf("| %g | %s | %.4g | %s | %s | %.3g | %d | %s |\n", epsilon, c.label(), slopes[runs/2], around, noise, errors[runs/2], reads, warns), nil
+	return fmt.Sprintf("| %g | %s | %.4g | %s | %s | %.3g | %d | %s |\n", epsilon, c.label(), slopes[runs/2], around, noise,
+		errors[runs/2], reads, warns), nil
 }

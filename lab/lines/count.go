@@ -60,7 +60,8 @@ var capabilities = []capability{
 }
 
 // combination matches texts that refuse something and name a capability with which it does not go.
-var combination = regexp.MustCompile(`(?i)\b(cannot|must not|may not|do not|does not|is not|are not|has no|have no|needs?|refused|stand beside)\b.*` +
+var combination = regexp.MustCompile(`(?i)\b(cannot|must not|may not|do not|does not|is not|are not|has no|have ` +
+	`no|needs?|refused|stand beside)\b.*` +
 	`\b(dataset\.\w+|collect(ed|ion)|panels?|waves?|series|periods?|rho|folds?|caps?|weights?|keys|slices?|kept|strata|stages|multistage|sample|engine|` +
 	`several (rows|tables)|relation|replace-one|add-remove|groups)\b`)
 

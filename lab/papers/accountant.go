@@ -134,16 +134,27 @@ var grids = []grid{
 	{table: "t2b", worst: 1.02, title: "Poisson, Gaussian noise, add-remove", few: 8,
 		text: "T releases, each from a Poisson sample at rate q, with Gaussian noise of standard deviation σ.",
 		why:  "The rows above the goal have an ε of about 0.001, where one step of the accountant's grid of losses matters."},
-	{table: "t2c", worst: 1.02, title: "Poisson, Gaussian noise, replace-one", few: 6, text: "The same where one record is replaced; the record moves the sum by up to 2."},
-	{table: "t3b", worst: 1.02, title: "Poisson, any pure mechanism", few: 6, text: "T releases by a pure mechanism of which only the ε, or the law of its noise, is known."},
-	{table: "t4b", worst: 1.48, title: "Without replacement, Gaussian noise", few: 8, text: "T releases, each from a sample of q·1,000,000 records, replace-one.",
-		why: "One release is charged exactly. For many, the pair of laws that we compose is the worst in both directions at once; no single pair of neighbours is known that attains it, and our lower bound composes one direction. " +
+	{table: "t2c", worst: 1.02, title: "Poisson, Gaussian noise, replace-one", few: 6,
+		text: "The same where one record is replaced; the record moves the sum by up to 2."},
+	{table: "t3b", worst: 1.02, title: "Poisson, any pure mechanism", few: 6,
+		text: "T releases by a pure mechanism of which only the ε, or the law of its noise, is known."},
+	{table: "t4b", worst: 1.48, title: "Without replacement, Gaussian noise", few: 8,
+		text: "T releases, each from a sample of q·1,000,000 records, replace-one.",
+		why: "One release is charged exactly. For many, the pair of laws that we compose is the worst in both directions at once; " +
+			"no single pair of neighbours is known that attains it, and our lower bound composes one direction. " +
 			"The truth lies between; the distance grows with T·q. No other tool is nearer: the recorded one composes a Rényi bound."},
-	{table: "t6", worst: 1.02, title: "Compositions", few: 6, text: "Laplace noise, sampled or not, Laplace beside Gaussian noise, and randomized response."},
-	{table: "t7", worst: 2.3, title: "Shuffling, any randomizer", few: 6, text: "n users, each with any ε0-private randomizer. The lower bound is the exact loss of k-ary randomized response (the best of k = 3, 4, 6, 10) for one pair of tables, up to 10,000 users.",
-		why: "The bound holds for every randomizer, and counts a clone with probability e^{−ε0}. The theorem that would close most of the distance has an erratum (P8), and is not charged."},
-	{table: "t7b", worst: 1.13, title: "Shuffling, k-ary randomized response", few: 8, text: "The lower bound is the exact loss of one pair of tables. “Variation ratio” figures are below it for k ≥ 4, and therefore no rival (P8).",
-		why: "For few users the privacy blanket looks at the user who differs and at one sum of the others, not at all counts. From 100 users on we are within the goal, unless ε0 is 4 and nothing is amplified."},
+	{table: "t6", worst: 1.02, title: "Compositions", few: 6,
+		text: "Laplace noise, sampled or not, Laplace beside Gaussian noise, and randomized response."},
+	{table: "t7", worst: 2.3, title: "Shuffling, any randomizer", few: 6, text: "n users, each with any ε0-private randomizer. " +
+		"The lower bound is the exact loss of k-ary randomized response (the best of k = 3, 4, 6, 10) for one pair of tables, " +
+		"up to 10,000 users.",
+		why: "The bound holds for every randomizer, and counts a clone with probability e^{−ε0}. The theorem that would close most of the " +
+			"distance has an erratum (P8), and is not charged."},
+	{table: "t7b", worst: 1.13, title: "Shuffling, k-ary randomized response", few: 8,
+		text: "The lower bound is the exact loss of one pair of tables. “Variation ratio” figures are below it for k ≥ 4, " +
+			"and therefore no rival (P8).",
+		why: "For few users the privacy blanket looks at the user who differs and at one sum of the others, not at all counts. " +
+			"From 100 users on we are within the goal, unless ε0 is 4 and nothing is amplified."},
 }
 
 func (g grid) exhibit() (exhibit, error) {
@@ -186,7 +197,8 @@ func (g grid) exhibit() (exhibit, error) {
 		e.agreement += " " + g.why
 	}
 	if rivals > 0 {
-		e.agreement += fmt.Sprintf(" Another tool was recorded on %d rows, and is tighter than we are by more than 0.05 %% on %d.", rivals, beaten)
+		e.agreement += fmt.Sprintf(" Another tool was recorded on %d rows, and is tighter than we are by more than 0.05 %% on %d.",
+			rivals, beaten)
 	}
 	return e, nil
 }
@@ -237,15 +249,18 @@ func responseLower(n int64, eps0, delta float64) float64 {
 // rivalsMultistage compares the bounds of P5 with the exact loss of Laplace sums.
 func rivalsMultistage() (exhibit, error) {
 	e := exhibit{id: "rivals-multistage", title: "Multistage",
-		text: "One of N units is drawn, then k of its m records; the mechanism is ε = 1 on the sample. The lower bound is the exact loss of one event, for one pair of tables, by the mechanism that tells " +
-			"samples apart as well as ε = 1 allows. No other tool charges multistage samples; Theorem 3 of the episodic paper claims less than the lower bound wherever k is above 1."}
+		text: "One of N units is drawn, then k of its m records; the mechanism is ε = 1 on the sample. The lower bound is the exact loss " +
+			"of one event, for one pair of tables, by the mechanism that tells " +
+			"samples apart as well as ε = 1 allows. No other tool charges multistage samples; Theorem 3 of the episodic paper claims less " +
+			"than the lower bound wherever k is above 1."}
 	for _, d := range multistageGrid {
 		design := amplify.Design{{Take: 1, Of: d[0]}, {Take: d[1], Of: d[2]}}
 		began := time.Now()
 		ours := design.Pure(1, false)
 		took := time.Since(began)
-		e.questions = append(e.questions, question{what: fmt.Sprintf("1 of %d units, %d of %d records (Theorem 3 claims %.4g)", d[0], d[1], d[2], design.PublishedEpsilon(1)),
-			ours: ours, lower: multistageLower(design, 1), rival: math.Inf(1), took: took})
+		e.questions = append(e.questions,
+			question{what: fmt.Sprintf("1 of %d units, %d of %d records (Theorem 3 claims %.4g)", d[0], d[1], d[2], design.PublishedEpsilon(1)),
+				ours: ours, lower: multistageLower(design, 1), rival: math.Inf(1), took: took})
 	}
 	e.table = rivalTable(e.questions)
 	e.agreement = summary(e.questions) + " For two stages the recursion is attained (privacy/amplify/multistage.proof.md)."
@@ -271,8 +286,10 @@ func multistageLower(d amplify.Design, eps float64) float64 {
 // normal, so that its μ is known exactly.
 func rivalsIteration() (exhibit, error) {
 	e := exhibit{id: "rivals-iteration", title: "Iteration",
-		text: "Only the last iterate of noisy gradient descent is released; μ of Gaussian differential privacy instead of ε. The lower bound is the exact μ of quadratic losses in one dimension: each step multiplies by " +
-			"at most c and adds noise, and the losses of the record that changes add a shift; the last shifted step multiplies by what keeps most of both signals."}
+		text: "Only the last iterate of noisy gradient descent is released; μ of Gaussian differential privacy instead of ε. " +
+			"The lower bound is the exact μ of quadratic losses in one dimension: each step multiplies by " +
+			"at most c and adds noise, and the losses of the record that changes add a shift; the last shifted step multiplies by what keeps " +
+			"most of both signals."}
 	for _, q := range iterationGrid {
 		began := time.Now()
 		mu, _, err := iterate.Best(q.params)
@@ -282,7 +299,8 @@ func rivalsIteration() (exhibit, error) {
 		e.questions = append(e.questions, question{what: q.what, ours: mu, lower: q.lower(), rival: math.Inf(1), took: time.Since(began)})
 	}
 	e.table = rivalTable(e.questions)
-	e.agreement = summary(e.questions) + " We know no lower bound for losses that are only convex, because nobody knows whether the constant 3 of the theorem is the best."
+	e.agreement = summary(e.questions) +
+		" We know no lower bound for losses that are only convex, because nobody knows whether the constant 3 of the theorem is the best."
 	return e, nil
 }
 
@@ -296,12 +314,18 @@ type iteration struct {
 }
 
 var iterationGrid = []iteration{
-	{"full batch, strongly convex, c = 0.99, T = 100", iterate.Params{Kind: iterate.FullStronglyConvex, Sensitivity: 10, Sigma: 2, N: 50, Eta: 0.1, StrongConvexity: 0.1, Smoothness: 10, Steps: 100}, 0.99, 1, 100, 0.1},
-	{"full batch, strongly convex, c = 0.9, T = 1,000", iterate.Params{Kind: iterate.FullStronglyConvex, Sensitivity: 10, Sigma: 2, N: 50, Eta: 0.1, StrongConvexity: 1, Smoothness: 10, Steps: 1000}, 0.9, 1, 1000, 0.1},
-	{"cyclic, strongly convex, c = 0.99, 20 batches, 50 passes", iterate.Params{Kind: iterate.CyclicStronglyConvex, Sensitivity: 4, Sigma: 2, N: 200, Batch: 10, Eta: 0.1, StrongConvexity: 0.1, Smoothness: 10, Epochs: 50}, 0.99, 20, 50, 0.2},
-	{"cyclic, strongly convex, c = 0.9, 5 batches, 10 passes", iterate.Params{Kind: iterate.CyclicStronglyConvex, Sensitivity: 4, Sigma: 2, N: 50, Batch: 10, Eta: 0.1, StrongConvexity: 1, Smoothness: 10, Epochs: 10}, 0.9, 5, 10, 0.2},
-	{"full batch, convex, D = 1, T = 1,000,000", iterate.Params{Kind: iterate.FullConvex, Sensitivity: 50, Sigma: 8, N: 100, Eta: 0.1, Smoothness: 10, Diameter: 1, Steps: 1_000_000}, 0, 0, 0, 0},
-	{"cyclic, convex, D = 1, 20 batches, 100,000 passes", iterate.Params{Kind: iterate.CyclicConvex, Sensitivity: 5, Sigma: 3, N: 200, Batch: 10, Eta: 0.02, Smoothness: 10, Diameter: 1, Epochs: 100_000}, 0, 0, 0, 0},
+	{"full batch, strongly convex, c = 0.99, T = 100", iterate.Params{Kind: iterate.FullStronglyConvex, Sensitivity: 10, Sigma: 2, N: 50,
+		Eta: 0.1, StrongConvexity: 0.1, Smoothness: 10, Steps: 100}, 0.99, 1, 100, 0.1},
+	{"full batch, strongly convex, c = 0.9, T = 1,000", iterate.Params{Kind: iterate.FullStronglyConvex, Sensitivity: 10, Sigma: 2, N: 50,
+		Eta: 0.1, StrongConvexity: 1, Smoothness: 10, Steps: 1000}, 0.9, 1, 1000, 0.1},
+	{"cyclic, strongly convex, c = 0.99, 20 batches, 50 passes", iterate.Params{Kind: iterate.CyclicStronglyConvex, Sensitivity: 4,
+		Sigma: 2, N: 200, Batch: 10, Eta: 0.1, StrongConvexity: 0.1, Smoothness: 10, Epochs: 50}, 0.99, 20, 50, 0.2},
+	{"cyclic, strongly convex, c = 0.9, 5 batches, 10 passes", iterate.Params{Kind: iterate.CyclicStronglyConvex, Sensitivity: 4, Sigma: 2,
+		N: 50, Batch: 10, Eta: 0.1, StrongConvexity: 1, Smoothness: 10, Epochs: 10}, 0.9, 5, 10, 0.2},
+	{"full batch, convex, D = 1, T = 1,000,000", iterate.Params{Kind: iterate.FullConvex, Sensitivity: 50, Sigma: 8, N: 100, Eta: 0.1,
+		Smoothness: 10, Diameter: 1, Steps: 1_000_000}, 0, 0, 0, 0},
+	{"cyclic, convex, D = 1, 20 batches, 100,000 passes", iterate.Params{Kind: iterate.CyclicConvex, Sensitivity: 5, Sigma: 3, N: 200,
+		Batch: 10, Eta: 0.02, Smoothness: 10, Diameter: 1, Epochs: 100_000}, 0, 0, 0, 0},
 }
 
 // lower runs the recursion of the mean and the variance; 0 where none is known.

@@ -16,7 +16,8 @@ func twoClusters(m, take int64) amplify.Design {
 
 func episodicTake() (exhibit, error) {
 	e := exhibit{id: "episodic-take", title: "ε against n_L, the records drawn below one unit",
-		text: "Two clusters of 20 records, one drawn, n_L of its records drawn, a mechanism with ε = 1. Theorem 3 of the paper (η = Π n_j/N_j, ε' = log(1 + η(e^ε − 1))) against the three sound forms of P5. " +
+		text: "Two clusters of 20 records, one drawn, n_L of its records drawn, a mechanism with ε = 1. Theorem 3 of the paper (η = Π " +
+			"n_j/N_j, ε' = log(1 + η(e^ε − 1))) against the three sound forms of P5. " +
 			"They meet at n_L = 1, where the theorem is sound.",
 		alt: "Theorem 3 lies below the sound bounds for every n_L above 1"}
 	f := plot.New(plot.Axes{X: "n_L", Y: "ε on the population"})
@@ -43,7 +44,8 @@ func episodicTake() (exhibit, error) {
 		stated("two-stage Poisson vector (ε=1, p=.1, q=.5, m=5)", 0.399, amplify.PoissonPoisson(0.1, 0.5, 5, 1), 0.0006),
 		stated("the product rule's claim for it", 0.082, amplify.Epsilon(0.05, 1), 0.0006),
 	}
-	e.agreement = fmt.Sprintf("Theorem 3 lies below every sound bound at %d of 20 values of n_L: dprelease shows it as a claim and never charges it.", under)
+	e.agreement = fmt.Sprintf("Theorem 3 lies below every sound bound at %d of 20 values of n_L: dprelease shows it as a claim and "+
+		"never charges it.", under)
 	return e, nil
 }
 
@@ -65,7 +67,8 @@ func episodicSize() (exhibit, error) {
 	f.Line("m/2 records: Theorem 3", x, c2)
 	f.Range("y", 0, 1.05)
 	e.figures = []panel{{e.id, f}}
-	e.agreement = "No number of this figure is stated. The distance does not close as clusters grow: the output can reveal which cluster was drawn."
+	e.agreement = "No number of this figure is stated. The distance does not close as clusters grow: the output can reveal " +
+		"which cluster was drawn."
 	return e, nil
 }
 
@@ -95,7 +98,8 @@ func clusterDelta(m int, eps float64) float64 {
 
 func episodicTruth() (exhibit, error) {
 	e := exhibit{id: "episodic-truth", title: "The counterexample, drawn",
-		text: "The true δ(ε) of one pair of neighbours: two clusters of 20 records, one drawn, 19 of its records, Laplace noise of scale 1 on their sum (ε = 1). The clusters lie far apart, so the " +
+		text: "The true δ(ε) of one pair of neighbours: two clusters of 20 records, one drawn, 19 of its records, Laplace noise of scale 1 " +
+			"on their sum (ε = 1). The clusters lie far apart, so the " +
 			"output tells which was drawn. If Theorem 3 held, δ would be 0 from ε = 0.597 on.",
 		alt: "The true delta is still 0.08 where Theorem 3 claims 0, and reaches 0 at the sound bound"}
 	f := plot.New(plot.Axes{X: "ε", Y: "δ of this pair"})

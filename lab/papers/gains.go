@@ -21,7 +21,8 @@ func onSample(n int64, eps float64) (privacy.Point, error) {
 	if n >= popSize {
 		return privacy.Point{Epsilon: eps, Delta: delta}, nil
 	}
-	return privacy.SampleBudget(privacy.WithoutReplacement{Take: n, Of: popSize}, privacy.ReplaceOne, privacy.Point{Epsilon: eps, Delta: delta})
+	return privacy.SampleBudget(privacy.WithoutReplacement{Take: n, Of: popSize}, privacy.ReplaceOne,
+		privacy.Point{Epsilon: eps, Delta: delta})
 }
 
 func gainsBudget() (exhibit, error) {
@@ -91,9 +92,12 @@ func naiveRatio(eps, rate float64) float64 {
 
 func gainsFigure5() (exhibit, error) {
 	e := exhibit{id: "gains-5", title: "Figure 5. The ε at which sampling costs nothing",
-		text: "r(ε, n/N) = ((n/N)·log(1 + (N/n)(e^ε − 1))/ε)² is the noise variance of the full mean over that of the sampled mean. The paper draws log ε and log ε_n at which r = 1. " +
-			"There is no such ε: x ↦ log(1 + x(e^ε − 1)) is concave, so r < 1 for **every** ε > 0 and n < N. Computed as the formula reads, e^ε − 1 keeps only the digits of e^ε " +
-			"that lie above 1, so at small ε the result is 1 plus or minus rounding error, and a root finder stops where the error happens to cross 1. The dots are the largest such ε " +
+		text: "r(ε, n/N) = ((n/N)·log(1 + (N/n)(e^ε − 1))/ε)² is the noise variance of the full mean over that of the sampled mean. " +
+			"The paper draws log ε and log ε_n at which r = 1. " +
+			"There is no such ε: x ↦ log(1 + x(e^ε − 1)) is concave, so r < 1 for **every** ε > 0 and n < N. Computed as the formula reads, " +
+			"e^ε − 1 keeps only the digits of e^ε " +
+			"that lie above 1, so at small ε the result is 1 plus or minus rounding error, and a root finder stops where the error happens to " +
+			"cross 1. The dots are the largest such ε " +
 			"for each rate. The second picture shows 1 − r at a rate of 10 %, with expm1 and log1p and as the formula reads.",
 		alt: "Dots scattered along the rate, from rounding error alone; computed exactly, 1 minus r is a straight rising line without a crossing"}
 	rates := logs(1e-4, 0.9999, 120)
@@ -127,7 +131,8 @@ func gainsFigure5() (exhibit, error) {
 		{what: "log ε of the dots, by the plain formula", stated: "−20 to −8", ours: fmt.Sprintf("%.1f to %.1f", lo, hi)},
 		claim("ε_n at the rate 0.0001, by the plain formula", "below 1.66e-6", small < 1.66e-6, fmt.Sprintf("%.2g", small)),
 	}
-	e.agreement = "Refuted: the dots are rounding error. They lie where the plain formula has no digits left, so their place depends on the computer's last bits and on the root finder's " +
+	e.agreement = "Refuted: the dots are rounding error. They lie where the plain formula has no digits left, so their place depends on " +
+		"the computer's last bits and on the root finder's " +
 		"tolerance, and no closer agreement can be asked for. There is no ε at which a sampled mean has as little noise as the full one."
 	return e, nil
 }

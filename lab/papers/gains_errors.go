@@ -88,9 +88,12 @@ func (p population) measured(cal string) (gains, error) {
 // errorsAlong is Figure 8 or 13: the mean squared error along the rate.
 func errorsAlong(number int, p population, stated func(g gains) []fact) func() (exhibit, error) {
 	return func() (exhibit, error) {
-		e := exhibit{id: fmt.Sprintf("gains-%d", number), title: fmt.Sprintf("Figure %d. log(MSE) of the median of %s against the sampling rate", number, p.name),
-			text: fmt.Sprintf("The natural logarithm of the mean squared error over %d runs on one population, at the rates 0.01, 0.1, 0.2 … 0.9, and of the full table (a cross at rate 1). Noise enters by its variance, so "+
-				"only the draws are random. First with the published β, then with the exact one. The table counts over %d populations, with %d runs on each: a gain is an error that is smaller than "+
+		e := exhibit{id: fmt.Sprintf("gains-%d", number),
+			title: fmt.Sprintf("Figure %d. log(MSE) of the median of %s against the sampling rate", number, p.name),
+			text: fmt.Sprintf("The natural logarithm of the mean squared error over %d runs on one population, at the rates 0.01, 0.1, "+
+				"0.2 … 0.9, and of the full table (a cross at rate 1). Noise enters by its variance, so "+
+				"only the draws are random. First with the published β, then with the exact one. The table counts over %d populations, "+
+				"with %d runs on each: a gain is an error that is smaller than "+
 				"the full table's by more than a fiftieth at some rate.", repetitions, populations, perPopulation),
 			alt: "One line for each epsilon, with a cross for the full table at the right end"}
 		column := p.column(0)
@@ -173,11 +176,13 @@ func bimodalErrors(g gains) []fact {
 // gainsTable is Table 1.
 func gainsTable() (exhibit, error) {
 	e := exhibit{id: "gains-table", title: "Table 1. When does sampling gain?",
-		text: "Each row is a statement of the paper; the last column says what we find. V is the variance of the statistic over samples, Δ the sensitivity."}
+		text: "Each row is a statement of the paper; the last column says what we find. V is the variance of the statistic over samples, " +
+			"Δ the sensitivity."}
 	var b strings.Builder
 	b.WriteString("| parameter | distribution | sensitivity | definition | conclusion | ours | |\n|---|---|---|---|---|---|---|\n")
 	row := func(parameter, distribution, sensitivity, definition, conclusion, ours string, holds bool) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", parameter, distribution, sensitivity, definition, conclusion, ours, map[bool]string{true: "agrees", false: "**refuted**"}[holds])
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", parameter, distribution, sensitivity, definition, conclusion, ours,
+			map[bool]string{true: "agrees", false: "**refuted**"}[holds])
 		e.facts = append(e.facts, claim(parameter, conclusion, holds, ours))
 	}
 	// The same Δ on the sample and on the table: the errors are 2Δ²/ε² and V + 2Δ²/ε_n².
@@ -210,14 +215,16 @@ func gainsTable() (exhibit, error) {
 		}
 	}
 	row("any", "any", "global", "ε", "no gain where V ≥ 2Δ²(ε⁻² − ε_n⁻²)",
-		fmt.Sprintf("for the median, three columns and two sizes: the rule decides right at %d of %d points, and %d of them gain", agree, all, gained), agree == all)
+		fmt.Sprintf("for the median, three columns and two sizes: the rule decides right at %d of %d points, and %d of them gain", agree, all,
+			gained), agree == all)
 	top := 0.0
 	for _, eps := range logs(0.001, 8, 60) {
 		for _, q := range logs(0.0005, 0.999, 60) {
 			top = max(top, amplify.Efficiency(q, eps))
 		}
 	}
-	row("mean", "any", "global", "ε", "no gains", fmt.Sprintf("noise of the full table over that of the sample: below 1 by at least %.1g", 1-top), top < 1)
+	row("mean", "any", "global", "ε", "no gains",
+		fmt.Sprintf("noise of the full table over that of the sample: below 1 by at least %.1g", 1-top), top < 1)
 	for _, c := range []struct {
 		p          population
 		law        string
@@ -253,7 +260,8 @@ func gainsTable() (exhibit, error) {
 		row("median", c.law, "smooth", "(ε, δ)", c.conclusion, strings.Join(said, "; "), holds)
 	}
 	e.table = b.String()
-	e.agreement = "With the global sensitivity of a median sampling gains often, because that noise is far larger than any sampling error: the paper's mean has a sensitivity that grows as 1/n, a median with global sensitivity has not."
+	e.agreement = "With the global sensitivity of a median sampling gains often, because that noise is far larger than any sampling " +
+		"error: the paper's mean has a sensitivity that grows as 1/n, a median with global sensitivity has not."
 	e.facts = nil
 	return e, nil
 }

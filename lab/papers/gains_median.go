@@ -56,7 +56,8 @@ func gainsMean() (exhibit, error) {
 	right.Level("true mean", truth)
 	e.figures = []panel{{e.id, plot.Row{left, right}}}
 	e.facts = []fact{
-		claim("concentrates as ε grows", "yes", spread[0] > spread[1] && spread[1] > spread[2], fmt.Sprintf("standard deviations %.2g, %.2g, %.2g", spread[0], spread[1], spread[2])),
+		claim("concentrates as ε grows", "yes", spread[0] > spread[1] && spread[1] > spread[2],
+			fmt.Sprintf("standard deviations %.2g, %.2g, %.2g", spread[0], spread[1], spread[2])),
 		claim("all useful", "yes", widest < truth/10, fmt.Sprintf("at most %.2g away from %.3g", widest, truth)),
 	}
 	return e, nil
@@ -65,9 +66,11 @@ func gainsMean() (exhibit, error) {
 // gainsMedian is Figure 2.
 func gainsMedian() (exhibit, error) {
 	e := exhibit{id: "gains-2", title: "Figure 2. Privatised medians of Beta(2, 10)",
-		text: fmt.Sprintf("%d medians of the full table: with noise for the global sensitivity R = 1 (left), and for the smooth sensitivity with the published β (middle) and the exact one (right). "+
+		text: fmt.Sprintf("%d medians of the full table: with noise for the global sensitivity R = 1 (left), and for the smooth "+
+			"sensitivity with the published β (middle) and the exact one (right). "+
 			"The true median is dashed. P13 says why the published β is not sound for every ε.", repetitions),
-		alt: "Violins of the medians: with global sensitivity they reach from minus 50 to 100 at epsilon 0.1, with smooth sensitivity they lie close to the true median"}
+		alt: "Violins of the medians: with global sensitivity they reach from minus 50 to 100 at epsilon 0.1, with smooth sensitivity they " +
+			"lie close to the true median"}
 	column := beta.column(0)
 	truth := middle(column)
 	rng := rand.New(rand.NewPCG(2, 1))
@@ -116,7 +119,8 @@ func gainsMedian() (exhibit, error) {
 		claim("smooth, published β, ε = 0.1: inside [0, 1]", "nearly all", inside[0] > 0.95, fmt.Sprintf("%.1f %%", 100*inside[0])),
 		found("smooth, exact β, ε = 0.1: inside [0, 1]", fmt.Sprintf("%.1f %%", 100*inside[1])),
 	}
-	e.agreement = "The two ends of the global range are the largest of 1,000 draws of Laplace noise of scale 10; they move by some tens from one run to the next."
+	e.agreement = "The two ends of the global range are the largest of 1,000 draws of Laplace noise of scale 10; " +
+		"they move by some tens from one run to the next."
 	return e, nil
 }
 
@@ -124,10 +128,14 @@ func gainsMedian() (exhibit, error) {
 var sampleSizes = []int64{1001, 101}
 
 // sensitivity is Figure 6 or 10: smooth sensitivities of samples over that of the full table.
-func sensitivity(number int, p population, stated func(at func(cal string, eps float64, n int64) float64, span func(eps float64, n int64) (lo, hi float64)) []fact) func() (exhibit, error) {
+func sensitivity(number int, p population,
+	stated func(at func(cal string, eps float64, n int64) float64,
+		span func(eps float64, n int64) (lo, hi float64)) []fact) func() (exhibit, error) {
 	return func() (exhibit, error) {
-		e := exhibit{id: fmt.Sprintf("gains-%d", number), title: fmt.Sprintf("Figure %d. Smooth sensitivity of the median of %s, sample over population", number, p.name),
-			text: fmt.Sprintf("%d samples of each size. β on the sample follows ε_n and δ_n and is larger than on the population, but the sample is sparser around its middle. "+
+		e := exhibit{id: fmt.Sprintf("gains-%d", number),
+			title: fmt.Sprintf("Figure %d. Smooth sensitivity of the median of %s, sample over population", number, p.name),
+			text: fmt.Sprintf("%d samples of each size. β on the sample follows ε_n and δ_n and is larger than on the population, "+
+				"but the sample is sparser around its middle. "+
 				"First with the published β, then with the exact one.", repetitions),
 			alt: "Violins of the ratio in three panels, for samples of 1001 and of 101"}
 		column := p.column(0)
@@ -195,8 +203,9 @@ func lognormalSensitivity(at func(string, float64, int64) float64, span func(flo
 		want float64
 	}{{0.1, 1001, 1.28}, {0.1, 101, 3.72}, {1, 1001, 4.24}, {1, 101, 23.30}} {
 		lo, hi := span(c.eps, c.n)
-		out = append(out, claim(fmt.Sprintf("median at ε = %g, n = %d", c.eps, c.n), fmt.Sprintf("%.2f", c.want), lo*0.97 <= c.want && c.want <= hi*1.03,
-			fmt.Sprintf("%.3g (over populations %.3g to %.3g; exact β: %.3g)", at("published", c.eps, c.n), lo, hi, at("exact", c.eps, c.n))))
+		out = append(out,
+			claim(fmt.Sprintf("median at ε = %g, n = %d", c.eps, c.n), fmt.Sprintf("%.2f", c.want), lo*0.97 <= c.want && c.want <= hi*1.03,
+				fmt.Sprintf("%.3g (over populations %.3g to %.3g; exact β: %.3g)", at("published", c.eps, c.n), lo, hi, at("exact", c.eps, c.n))))
 	}
 	return out
 }
@@ -212,14 +221,17 @@ func bimodalSensitivity(at func(string, float64, int64) float64, _ func(float64,
 			all = append(all, fmt.Sprintf("%.3g", x))
 		}
 	}
-	return []fact{claim("the sample's sensitivity, published β", "mostly smaller", below >= 4, fmt.Sprintf("median ratio below 1 in %d of 6: %s", below, strings.Join(all, ", ")))}
+	return []fact{claim("the sample's sensitivity, published β", "mostly smaller", below >= 4,
+		fmt.Sprintf("median ratio below 1 in %d of 6: %s", below, strings.Join(all, ", ")))}
 }
 
 // added is Figure 7 or 12: the noise that is added.
 func added(number int, p population, stated func(mean map[string]float64) []fact) func() (exhibit, error) {
 	return func() (exhibit, error) {
-		e := exhibit{id: fmt.Sprintf("gains-%d", number), title: fmt.Sprintf("Figure %d. The noise that is added to the median of %s", number, p.name),
-			text: fmt.Sprintf("%d draws of the noise, each of a sample of its own. First with the published β, then with the exact one. The ends of the violins are single draws; "+
+		e := exhibit{id: fmt.Sprintf("gains-%d", number),
+			title: fmt.Sprintf("Figure %d. The noise that is added to the median of %s", number, p.name),
+			text: fmt.Sprintf("%d draws of the noise, each of a sample of its own. First with the published β, then with the exact one. "+
+				"The ends of the violins are single draws; "+
 				"the bar joins the quartiles.", repetitions),
 			alt: "Violins of the noise in three panels, for the population and for samples of 1001 and of 101"}
 		column := p.column(0)
@@ -281,7 +293,8 @@ func lognormalNoise(mean map[string]float64) []fact {
 		claim("ε = 0.1", "less with sampling", ratio(0.1, 1001) < 1 && ratio(0.1, 101) < 1, both(0.1)),
 		claim("ε = 0.5", "a little less at n = 1001, more at 101", ratio(0.5, 1001) < 1 && ratio(0.5, 101) > 1, both(0.5)),
 		claim("ε = 1", "more", ratio(1, 1001) > 1 && ratio(1, 101) > 1, both(1)),
-		found("exact β, n = 1001, ε = 0.1, 0.5, 1", fmt.Sprintf("noise × %.3g, × %.3g, × %.3g", overFull(mean, "exact", 0.1, 1001), overFull(mean, "exact", 0.5, 1001), overFull(mean, "exact", 1, 1001))),
+		found("exact β, n = 1001, ε = 0.1, 0.5, 1", fmt.Sprintf("noise × %.3g, × %.3g, × %.3g", overFull(mean, "exact", 0.1, 1001),
+			overFull(mean, "exact", 0.5, 1001), overFull(mean, "exact", 1, 1001))),
 	}
 }
 
@@ -298,15 +311,17 @@ func bimodalNoise(mean map[string]float64) []fact {
 				all = append(all, fmt.Sprintf("%.3g", x))
 			}
 		}
-		out = append(out, claim("sampling, "+cal+" β", "reduces noise", less >= 5, fmt.Sprintf("less in %d of 6: × %s", less, strings.Join(all, ", "))))
+		out = append(out,
+			claim("sampling, "+cal+" β", "reduces noise", less >= 5, fmt.Sprintf("less in %d of 6: × %s", less, strings.Join(all, ", "))))
 	}
 	return out
 }
 
 func bimodalDensity() (exhibit, error) {
 	e := exhibit{id: "gains-9", title: "Figure 9. The bimodal population",
-		text: "5,001 draws of Beta(2, 10)/2 and 5,000 of Beta(2, 10) + 1, shifted and scaled to [0, 1] by minimum and maximum. The median is the largest value of the lower part.",
-		alt:  "A density with two peaks and an empty gap between them; the median lies at the lower edge of the gap"}
+		text: "5,001 draws of Beta(2, 10)/2 and 5,000 of Beta(2, 10) + 1, shifted and scaled to [0, 1] by minimum and maximum. " +
+			"The median is the largest value of the lower part.",
+		alt: "A density with two peaks and an empty gap between them; the median lies at the lower edge of the gap"}
 	column := bimodal.column(0)
 	f := plot.New(plot.Axes{X: "value", Y: "density"})
 	at, height := f.Density(column)
@@ -319,15 +334,18 @@ func bimodalDensity() (exhibit, error) {
 		m := middle(bimodal.column(k))
 		lo, hi = min(lo, m), max(hi, m)
 	}
-	e.facts = []fact{claim("median", "0.21", lo <= 0.21 && 0.21 <= hi, fmt.Sprintf("%.2g (over %d populations %.2g to %.2g)", middle(column), populations, lo, hi))}
+	e.facts = []fact{claim("median", "0.21", lo <= 0.21 && 0.21 <= hi,
+		fmt.Sprintf("%.2g (over %d populations %.2g to %.2g)", middle(column), populations, lo, hi))}
 	next := column[(popSize-1)/2+1]
-	e.facts = append(e.facts, claim("the median lies", "in the gap", next-middle(column) > 0.2, fmt.Sprintf("at its lower edge; the next value is %.3g", next)))
+	e.facts = append(e.facts,
+		claim("the median lies", "in the gap", next-middle(column) > 0.2, fmt.Sprintf("at its lower edge; the next value is %.3g", next)))
 	return e, nil
 }
 
 func bimodalMedians() (exhibit, error) {
 	e := exhibit{id: "gains-11", title: "Figure 11. The medians of samples of the bimodal population",
-		text: fmt.Sprintf("%d sample medians without noise, the true median dotted.", repetitions), alt: "Violins with two peaks, away from the true median"}
+		text: fmt.Sprintf("%d sample medians without noise, the true median dotted.", repetitions),
+		alt:  "Violins with two peaks, away from the true median"}
 	column := bimodal.column(0)
 	f := plot.New(plot.Axes{Y: "sample median"})
 	var all [][]float64
@@ -350,7 +368,8 @@ func bimodalMedians() (exhibit, error) {
 	f.Level("true median", middle(column))
 	f.Range("y", 0, 0.9)
 	e.figures = []panel{{e.id, f}}
-	e.facts = []fact{claim("within 0.02 of the true median", "rarely", max(near[0], near[1]) < 0.2, fmt.Sprintf("%.1f %% (n = 1001), %.1f %% (n = 101)", 100*near[0], 100*near[1]))}
+	e.facts = []fact{claim("within 0.02 of the true median", "rarely", max(near[0], near[1]) < 0.2,
+		fmt.Sprintf("%.1f %% (n = 1001), %.1f %% (n = 101)", 100*near[0], 100*near[1]))}
 	for i, v := range all {
 		lower := 0
 		for _, x := range v {
@@ -359,7 +378,8 @@ func bimodalMedians() (exhibit, error) {
 			}
 		}
 		share := float64(lower) / float64(len(v))
-		e.facts = append(e.facts, claim(fmt.Sprintf("n = %d: share in the lower part", sampleSizes[i]), "bimodal", share > 0.2 && share < 0.8, fmt.Sprintf("%.2f", share)))
+		e.facts = append(e.facts, claim(fmt.Sprintf("n = %d: share in the lower part", sampleSizes[i]), "bimodal", share > 0.2 && share < 0.8,
+			fmt.Sprintf("%.2f", share)))
 	}
 	return e, nil
 }

@@ -12,7 +12,8 @@ import (
 
 func lectureResponse() (exhibit, error) {
 	e := exhibit{id: "lecture-response", title: "Subsampled randomized response",
-		text: "Each user is drawn with probability q and then answers a yes-no question by randomized response with ε0; who is not drawn answers with a fair coin, so that the draw " +
+		text: "Each user is drawn with probability q and then answers a yes-no question by randomized response with ε0; " +
+			"who is not drawn answers with a fair coin, so that the draw " +
 			"stays secret. The true ratio of the answers' probabilities is drawn as marks, the amplification rule log(1 + q(e^ε0 − 1)) as lines.",
 		alt: "The true epsilon lies on or below the rule's line for each rate"}
 	f := plot.New(plot.Axes{X: "ε0 on the sample", Y: "ε on the population"})
@@ -53,7 +54,8 @@ func subsampledResponse(q, eps0 float64) float64 {
 
 func lectureShuffle() (exhibit, error) {
 	e := exhibit{id: "lecture-shuffle", title: "Shuffling: the 1/√n rate",
-		text: "n users with ε0 = 1, δ = 1e-6: the closed form of “Hiding among the clones”, its numeric bound (any randomizer), and the privacy blanket's exact sum for binary randomized response. " +
+		text: "n users with ε0 = 1, δ = 1e-6: the closed form of “Hiding among the clones”, its numeric bound (any randomizer), " +
+			"and the privacy blanket's exact sum for binary randomized response. " +
 			"The grey line falls as 1/√n; at a fixed δ the bounds fall a little faster, because log(1/(δ√n)) falls too.",
 		alt: "All three bounds fall in parallel with the line of slope minus one half"}
 	f := plot.New(plot.Axes{X: "users n", Y: "ε after shuffling", LogX: true, LogY: true})
@@ -96,18 +98,22 @@ func lectureShuffle() (exhibit, error) {
 	e.facts = []fact{
 		claim("numeric, n = 1e5, ε0 = 4, δ = 1e-6", "in [0.1675, 0.1728]", v.Upper >= 0.1675 && v.Upper <= 0.1728, fmt.Sprintf("%.4f", v.Upper)),
 		stated("closed form for the same", 0.5378, c, 0.00006),
-		claim("slope of log ε against log n, 1e6 to 1e7, with δ in proportion to 1/√n", "−1/2", math.Abs(slope+0.5) < 0.03, fmt.Sprintf("%.3f", slope)),
+		claim("slope of log ε against log n, 1e6 to 1e7, with δ in proportion to 1/√n", "−1/2", math.Abs(slope+0.5) < 0.03,
+			fmt.Sprintf("%.3f", slope)),
 	}
 	return e, nil
 }
 
 func lectureIteration() (exhibit, error) {
 	e := exhibit{id: "lecture-iteration", title: "Iteration: privacy stops growing with T",
-		text: "Full-batch noisy gradient descent, only the last iterate released (P9): μ of Gaussian differential privacy against the number of steps. " +
-			"Strongly convex with L/(nσ) = 0.1 and contraction c = 0.99; convex on a set of diameter 1 with L/n = 0.5, step 0.1, σ = 8. Publishing every iterate costs L/(nσ)·√T.",
+		text: "Full-batch noisy gradient descent, only the last iterate released (P9): μ of Gaussian differential privacy against " +
+			"the number of steps. " +
+			"Strongly convex with L/(nσ) = 0.1 and contraction c = 0.99; convex on a set of diameter 1 with L/n = 0.5, step 0.1, σ = 8. " +
+			"Publishing every iterate costs L/(nσ)·√T.",
 		alt: "The composition curves grow without end, the last iterate's curves level off"}
 	f := plot.New(plot.Axes{X: "steps T", Y: "μ", LogX: true, LogY: true})
-	strong := iterate.Params{Kind: iterate.FullStronglyConvex, Sensitivity: 10, Sigma: 2, N: 50, Eta: 0.1, StrongConvexity: 0.1, Smoothness: 10}
+	strong := iterate.Params{Kind: iterate.FullStronglyConvex, Sensitivity: 10, Sigma: 2, N: 50, Eta: 0.1, StrongConvexity: 0.1,
+		Smoothness: 10}
 	convex := iterate.Params{Kind: iterate.FullConvex, Sensitivity: 50, Sigma: 8, N: 100, Eta: 0.1, Smoothness: 10, Diameter: 1}
 	var at100, flat float64
 	for _, c := range []struct {
@@ -145,7 +151,9 @@ func lectureIteration() (exhibit, error) {
 		stated("μ, convex and confined, any large T", 0.55901699, flat, 1e-8),
 	}
 	e.agreement = "Both curves level off.\n\n" +
-		"The lecture's table of four datasets, in which x ~ x′ differ in the record that is consumed first and y ~ y′ in the one that is consumed last, says that the privacy loss of a record depends on its " +
-		"place in the pass. The report of a one-pass `sgd` release draws this as its figure of positions: one bound for each place, the smallest for the first record (x ~ x′) and the largest for the last (y ~ y′)."
+		"The lecture's table of four datasets, in which x ~ x′ differ in the record that is consumed first and y ~ y′ in the one that is " +
+		"consumed last, says that the privacy loss of a record depends on its " +
+		"place in the pass. The report of a one-pass `sgd` release draws this as its figure of positions: one bound for each place, " +
+		"the smallest for the first record (x ~ x′) and the largest for the last (y ~ y′)."
 	return e, nil
 }

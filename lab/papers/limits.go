@@ -15,8 +15,9 @@ import (
 
 func limitsByRate() (exhibit, error) {
 	e := exhibit{id: "limits-1", title: "Figure 1. The ratio p·ε_p/ε against the rate",
-		text: "ε_p = log(1 + (e^ε − 1)/p) is what a sample at rate p may spend. A sum over the sample needs noise that is ε/(p·ε_p) times that of the full table.",
-		alt:  "For each epsilon the ratio rises from near 0 at small rates to 1 at rate 1, the later the larger epsilon is"}
+		text: "ε_p = log(1 + (e^ε − 1)/p) is what a sample at rate p may spend. A sum over the sample needs noise that is ε/(p·ε_p) times " +
+			"that of the full table.",
+		alt: "For each epsilon the ratio rises from near 0 at small rates to 1 at rate 1, the later the larger epsilon is"}
 	f := plot.New(plot.Axes{X: "sampling rate p", Y: "p·ε_p / ε"})
 	p := steps(0, 1, 200)[1:]
 	top, rising := 0.0, true
@@ -56,8 +57,8 @@ func limitsByEpsilon() (exhibit, error) {
 	e.figures = []panel{{e.id, f}}
 	e.facts = []fact{
 		claim("falls with ε at every rate", "yes", falling, yesNo[falling]),
-		claim("sampling is free only while ε = O(p): the ratio at ε = p", "a constant, whatever p is", free > math.Ln2 && amplify.Efficiency(1e-6, 1) < 1e-4,
-			fmt.Sprintf("at least %.4f", free)),
+		claim("sampling is free only while ε = O(p): the ratio at ε = p", "a constant, whatever p is", free > math.Ln2 &&
+			amplify.Efficiency(1e-6, 1) < 1e-4, fmt.Sprintf("at least %.4f", free)),
 	}
 	return e, nil
 }
@@ -120,7 +121,8 @@ func limitsConstant() (exhibit, error) {
 func limitsError() (exhibit, error) {
 	const size, ones = 10_000, 3_000
 	e := exhibit{id: "limits-error", title: "The error formulas",
-		text: fmt.Sprintf("The mean squared error of a mean of n = %d values in {0, 1} with %d ones (|x|), by Laplace noise on the full table, 2/(ε²n²), and on a Poisson sample "+
+		text: fmt.Sprintf("The mean squared error of a mean of n = %d values in {0, 1} with %d ones (|x|), by Laplace noise on the full "+
+			"table, 2/(ε²n²), and on a Poisson sample "+
 			"divided by p·n, at most |x|/(pn²) + 2/(ε_p²p²n²). Ours is simulated with %d draws.", size, ones, 40*repetitions)}
 	rng := rand.New(rand.NewPCG(4, 2023))
 	noise := func(scale float64) float64 { return scale * (rng.ExpFloat64() - rng.ExpFloat64()) }
@@ -149,8 +151,10 @@ func limitsError() (exhibit, error) {
 // limitsEpochs looks for the smallest sampling rate at which many queries lose little.
 func limitsEpochs() (exhibit, error) {
 	e := exhibit{id: "limits-epochs", title: "k queries: how many epochs",
-		text: "k queries share (ε*, δ) = (1, 1e-6). Advanced composition leaves each ε = Θ(ε*/√k), and the ratio is at least ½ from p = ε/2.51 on (log(1+c)/c = ½ at c = 2.51). " +
-			"The queries then read k·p times the table: the number of epochs. The figure shows that number, with ε from advanced composition and from our accountant " +
+		text: "k queries share (ε*, δ) = (1, 1e-6). Advanced composition leaves each ε = Θ(ε*/√k), and the ratio is at least ½ from p = " +
+			"ε/2.51 on (log(1+c)/c = ½ at c = 2.51). " +
+			"The queries then read k·p times the table: the number of epochs. The figure shows that number, with ε from advanced composition " +
+			"and from our accountant " +
 			"(the composition of k pure ε, exactly).",
 		alt: "The number of epochs grows as the square root of the number of queries, by both accounts"}
 	f := plot.New(plot.Axes{X: "queries k", Y: "epochs k·p", LogX: true, LogY: true})
@@ -192,7 +196,8 @@ func limitsEpochs() (exhibit, error) {
 	e.figures = []panel{{e.id, f}}
 	slope := math.Log(ours[4]/ours[1]) / math.Log(1000)
 	e.facts = []fact{
-		claim("exponent of k in the number of epochs, k from 100 to 100,000", "at least ½", math.Abs(slope-0.5) < 0.03, fmt.Sprintf("%.3f", slope)),
+		claim("exponent of k in the number of epochs, k from 100 to 100,000", "at least ½", math.Abs(slope-0.5) < 0.03,
+			fmt.Sprintf("%.3f", slope)),
 		found("epochs for 10,000 queries", fmt.Sprintf("%.1f (advanced composition: %.1f)", ours[3], advanced[3])),
 	}
 	e.agreement = "k queries on samples that lose at most half of their accuracy read the table Ω(√k) times."

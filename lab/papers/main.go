@@ -134,14 +134,19 @@ func gallery() []chapter {
 			"How much of what sampling costs in accuracy does amplification give back?",
 			list{limitsByRate, limitsByEpsilon, limitsProportional, limitsConstant, limitsError, limitsEpochs}},
 		{"“Accuracy Gains from Privacy Amplification Through Sampling for Differential Privacy”",
-			"N = 10,001, δ = 1/(2N) = 4.9995e-5, simple random sampling without replacement, replace-one, Laplace noise, ε_n = log(1 + (N/n)(e^ε − 1)), δ_n = (N/n)·δ. " +
-				"The paper smooths with β = ε/(2 log(2/δ)), which is too large for large ε (P13). Figures of smooth sensitivity are drawn with this β and with the exact one.",
+			"N = 10,001, δ = 1/(2N) = 4.9995e-5, simple random sampling without replacement, replace-one, Laplace noise, " +
+				"ε_n = log(1 + (N/n)(e^ε − 1)), δ_n = (N/n)·δ. " +
+				"The paper smooths with β = ε/(2 log(2/δ)), which is too large for large ε (P13). Figures of smooth sensitivity are drawn with " +
+				"this β and with the exact one.",
 			list{gainsMean, gainsMedian, gainsBudget, gainsSaving, gainsFigure5,
 				sensitivity(6, lognormal, lognormalSensitivity), added(7, lognormal, lognormalNoise), errorsAlong(8, lognormal, lognormalErrors),
-				bimodalDensity, sensitivity(10, bimodal, bimodalSensitivity), bimodalMedians, added(12, bimodal, bimodalNoise), errorsAlong(13, bimodal, bimodalErrors), gainsTable}},
-		{"“Poisson Subsampled Rényi Differential Privacy”", "Poisson-sampled Gaussian noise in the paper's two regimes.", list{renyi(5), renyi(1)}},
+				bimodalDensity, sensitivity(10, bimodal, bimodalSensitivity), bimodalMedians, added(12, bimodal, bimodalNoise),
+				errorsAlong(13, bimodal, bimodalErrors), gainsTable}},
+		{"“Poisson Subsampled Rényi Differential Privacy”", "Poisson-sampled Gaussian noise in the paper's two regimes.",
+			list{renyi(5), renyi(1)}},
 		{"“Privacy Amplification for Episodic Training Methods”",
-			"Theorem 3 of the paper compared with bounds that are proved here (privacy/amplify/multistage.proof.md), and an example in which it fails.",
+			"Theorem 3 of the paper compared with bounds that are proved here (privacy/amplify/multistage.proof.md), " +
+				"and an example in which it fails.",
 			list{episodicTake, episodicSize, episodicTruth}},
 		{"The lecture “Privacy Amplification”", "Sampling, shuffling and iteration.", list{lectureResponse, lectureShuffle, lectureIteration}},
 	}

@@ -69,7 +69,8 @@ func (e exhibit) write(b *strings.Builder) {
 // stated compares one of our numbers with one that was stated to some digits: they
 // agree when ours is within tolerance of it.
 func stated(what string, want, got, tolerance float64) fact {
-	return fact{what: what, stated: fmt.Sprintf("%g", want), ours: fmt.Sprintf("%.4g", got), holds: math.Abs(got-want) <= tolerance, known: true}
+	return fact{what: what, stated: fmt.Sprintf("%g", want), ours: fmt.Sprintf("%.4g", got), holds: math.Abs(got-want) <= tolerance,
+		known: true}
 }
 
 // claim is a finding in words.

@@ -100,7 +100,8 @@ func (p population) trial(n int64, eps float64, params map[string]any) (*planner
 	rate := float64(n) / popSize
 	public := sdk.Public{
 		Relation: privacy.ReplaceOne, SampleRelations: []privacy.Relation{privacy.ReplaceOne}, Population: popSize,
-		Design:  sdk.Design{Kind: "srswor", Rate: rate, SampleSize: n, MinWeight: 1 / rate, MaxWeight: 1 / rate, EqualWeights: true, LargestCount: n},
+		Design: sdk.Design{Kind: "srswor", Rate: rate, SampleSize: n, MinWeight: 1 / rate, MaxWeight: 1 / rate, EqualWeights: true,
+			LargestCount: n},
 		Columns: []sdk.Column{{Name: "x", Type: sdk.Number, Lower: 0, Upper: p.upper, Missing: sdk.MissingRefuse}},
 	}
 	return planner.NewTrial(median.Mechanism{}, raw, public, on)

@@ -19,8 +19,10 @@ func renyi(sigma float64) func() (exhibit, error) {
 	return func() (exhibit, error) {
 		const gamma = 1e-3
 		e := exhibit{id: fmt.Sprintf("renyi-sigma%g", sigma), title: fmt.Sprintf("σ = %g, γ = 0.001", sigma),
-			text: fmt.Sprintf("ε at δ = %g (ours: the paper's is not recorded) of T rounds of Poisson sampling and Gaussian noise, add-remove. The general bound holds for any mechanism with the "+
-				"Rényi curve of a Gaussian; without the factor 3 it needs more of the mechanism, which the Gaussian has; the exact curve is the integral of "+
+			text: fmt.Sprintf("ε at δ = %g (ours: the paper's is not recorded) of T rounds of Poisson sampling and Gaussian noise, "+
+				"add-remove. The general bound holds for any mechanism with the "+
+				"Rényi curve of a Gaussian; without the factor 3 it needs more of the mechanism, which the Gaussian has; "+
+				"the exact curve is the integral of "+
 				"Mironov, Talwar and Zhang. Naive composition amplifies one round, (ε', δ/2T), and adds up.", renyiDelta),
 			alt: "Epsilon against the number of rounds for five ways of accounting"}
 		curves := []struct {
@@ -71,7 +73,8 @@ func renyi(sigma float64) func() (exhibit, error) {
 		if excess := rest[0][10]/rest[2][10] - 1; math.Abs(excess) < 0.05 {
 			e.agreement += " In this regime the general bound costs next to nothing."
 		} else {
-			e.agreement += fmt.Sprintf(" At T = 100,000 the general bound is %.3g times the exact one: the factor 3 and the bound's generality cost something here.", rest[0][10]/rest[2][10])
+			e.agreement += fmt.Sprintf(" At T = 100,000 the general bound is %.3g times the exact one: the factor 3 and the bound's "+
+				"generality cost something here.", rest[0][10]/rest[2][10])
 		}
 		return e, nil
 	}

@@ -42,7 +42,8 @@ func (c *column) clipped(bound, epsilon float64) float64 {
 // the mechanism finds, over that with the best bound there is. The mean is over the exact
 // law of the bound.
 func besideHindsight(c *column, most, times, sum float64) (float64, error) {
-	req := sdk.PlanRequest{Params: fmt.Appendf(nil, `{"column":"x","times":%g}`, times), Target: privacy.Point{Epsilon: times * sum}, Public: measure.Full(privacy.AddRemove, 0, measure.Number("x", -most, most))}
+	req := sdk.PlanRequest{Params: fmt.Appendf(nil, `{"column":"x","times":%g}`, times), Target: privacy.Point{Epsilon: times * sum},
+		Public: measure.Full(privacy.AddRemove, 0, measure.Number("x", -most, most))}
 	m := bounds.Mechanism{}
 	plan, err := m.Plan(req)
 	if err != nil {

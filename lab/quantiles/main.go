@@ -68,6 +68,7 @@ func table(entries []entry) string {
 		b.WriteString(line(e) + "\n")
 	}
 	mean, worst := worth(entries)
-	fmt.Fprintf(&b, "\nBeside the best of the three `quantiles` is off %.2f times as far in the mean over the table, and %.2f times in the worst entry.\n", mean, worst)
+	fmt.Fprintf(&b, "\nBeside the best of the three `quantiles` is off %.2f times as far in the mean over the table, and %.2f times in "+
+		"the worst entry.\n", mean, worst)
 	return b.String()
 }

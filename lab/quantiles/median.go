@@ -68,7 +68,8 @@ func (c *column) rmse(s sampled, epsilon float64, weights []float64, releases in
 	}
 	table := sdktest.Table{Rows: len(c.values), Columns: map[string]sdk.Values{"x": {Float64: c.values}}}
 	if s.weight > 1 {
-		pub.Design = sdk.Design{Kind: "multistage", SampleSize: pub.Design.SampleSize, MinWeight: 1, MaxWeight: s.weight, LargestCount: int64(len(c.values))}
+		pub.Design = sdk.Design{Kind: "multistage", SampleSize: pub.Design.SampleSize, MinWeight: 1, MaxWeight: s.weight,
+			LargestCount: int64(len(c.values))}
 		table.Weights = weights
 	}
 	truth := weightedMedian(c.values, weights)

@@ -49,7 +49,8 @@ func release(c *column, ranks []float64, epsilon float64, rng *rand.Rand) ([]flo
 	if err != nil {
 		return nil, err
 	}
-	req := sdk.PlanRequest{Params: raw, Target: privacy.Point{Epsilon: epsilon}, Public: measure.Full(privacy.AddRemove, 0, measure.Number("x", c.lower, c.upper))}
+	req := sdk.PlanRequest{Params: raw, Target: privacy.Point{Epsilon: epsilon},
+		Public: measure.Full(privacy.AddRemove, 0, measure.Number("x", c.lower, c.upper))}
 	m := quantiles.Mechanism{}
 	plan, err := m.Plan(req)
 	if err != nil {
@@ -112,5 +113,6 @@ func worth(all []entry) (mean, worst float64) {
 }
 
 func line(e entry) string {
-	return fmt.Sprintf("| %s | %g | %s | %.3f | %.3f | %.3f | %.3f | %.2f |", e.column, e.epsilon, e.ranks, e.errors[0], e.errors[1], e.errors[2], e.errors[3], e.errors[3]/e.best())
+	return fmt.Sprintf("| %s | %g | %s | %.3f | %.3f | %.3f | %.3f | %.2f |", e.column, e.epsilon, e.ranks, e.errors[0], e.errors[1],
+		e.errors[2], e.errors[3], e.errors[3]/e.best())
 }

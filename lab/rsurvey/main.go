@@ -50,9 +50,11 @@ const frame = "frame: {path: %q, records: schools}, collected: {method: multista
 
 var designs = []design{
 	{"srswor", "apisrs", "collected: {method: srswor, population: 6194}", 200},
-	{"stratified", "apistrat", "collected: {method: stratified, strata: school_type, allocation: fixed-before, take: {E: 100, H: 50, M: 50}, population: {E: 4421, H: 755, M: 1018}}", 200},
+	{"stratified", "apistrat", "collected: {method: stratified, strata: school_type, allocation: fixed-before, take: {E: 100, H: 50, M: " +
+		"50}, population: {E: 4421, H: 755, M: 1018}}", 200},
 	{"poisson", "apipoisson", "collected: {method: poisson, rate: 0.05}", 0},
-	{"rates", "apirates", "collected: {method: stratified, strata: school_type, allocation: fixed-before, rates: {E: 0.03, H: 0.1, M: 0.08}}", 0},
+	{"rates", "apirates",
+		"collected: {method: stratified, strata: school_type, allocation: fixed-before, rates: {E: 0.03, H: 0.1, M: 0.08}}", 0},
 	{"apiclus1", "apiclus1", frame + "[{unit: district, take: 15}, {take: all}]}", 183},
 	{"apiclus2", "apiclus2", frame + "[{unit: district, take: 40}, {take: 5, if_fewer: all}]}", 126},
 	{"weights", "apistrat", "weights: {column: weight, at_most: 45, first_stage: unit}", 200},
@@ -96,14 +98,16 @@ func (d design) job(data string) (string, error) {
 		if d.clustered() && i >= 6 {
 			break
 		}
-		fmt.Fprintf(&releases, "  - {name: r%d, mechanism: %s, params: %s, guarantee: {epsilon: %q}, interval: 95}\n", i, s.mechanism, s.params, "1e11")
+		fmt.Fprintf(&releases, "  - {name: r%d, mechanism: %s, params: %s, guarantee: {epsilon: %q}, interval: 95}\n", i, s.mechanism,
+			s.params, "1e11")
 	}
 	columns := "api00: {lower: 200, upper: 1000}, api99: {lower: 200, upper: 1000}, school_type: {domain: [E, H, M]}"
 	if strings.HasPrefix(dataset, "weights") {
 		columns += ", weight: {type: number}"
 	}
 	return fmt.Sprintf("version: 1\njob: %[1]s\ndataset: {id: %[1]s, source: {path: %[2]q}, %[3]s, unit: row, %[4]s, columns: {%[5]s}}\n"+
-		"budget: {limit: {epsilon: \"1e13\"}}\nreleases:\n%[6]soutput: {dir: out, formats: [json]}\n", d.name, table, relation, dataset, columns, &releases), nil
+		"budget: {limit: {epsilon: \"1e13\"}}\nreleases:\n%[6]soutput: {dir: out, formats: [json]}\n", d.name, table, relation, dataset,
+		columns, &releases), nil
 }
 
 // figures hold an estimate, its standard error and the ends of its interval.

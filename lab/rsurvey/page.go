@@ -23,12 +23,16 @@ var rules = []rule{
 	{"estimate", "apiclus2", "mean by group", "one is blank: with few districts Fieller's interval holds everything"},
 	{"error", "", "variance", "the same factor; the variance of strata leaves their differences in"},
 	{"error", "stratified", "mean by group", "strata of unequal size have one factor n/(n − 1), the largest"},
-	{"error", "stratified", "ratio histogram", "where a denominator or a bin is estimated, the differences between strata stay in: too wide, never too narrow"},
+	{"error", "stratified", "ratio histogram",
+		"where a denominator or a bin is estimated, the differences between strata stay in: too wide, never too narrow"},
 	{"error", "rates weights", "histogram", "the squares of weights are taken at a few nodes, which makes them too large by up to a third"},
 	{"error", "apiclus2", "", "what is drawn below the districts is bounded from the frame here, and estimated by R"},
-	{"interval", "", "count share histogram", "numbers and shares of rows have Wilson's interval and half a row more, or the degrees of freedom of the next line; R's is symmetric"},
-	{"interval", "", "mean by group sum by group sum", "the degrees of freedom are those of the rows, or clusters, that matter in the cell; R takes those of the design"},
-	{"interval", "poisson rates weights apiclus1 apiclus2", "mean", "Fieller's interval, which holds whatever the number of rows is; R's is symmetric"},
+	{"interval", "", "count share histogram", "numbers and shares of rows have Wilson's interval and half a row more, or the degrees of " +
+		"freedom of the next line; R's is symmetric"},
+	{"interval", "", "mean by group sum by group sum",
+		"the degrees of freedom are those of the rows, or clusters, that matter in the cell; R takes those of the design"},
+	{"interval", "poisson rates weights apiclus1 apiclus2", "mean",
+		"Fieller's interval, which holds whatever the number of rows is; R's is symmetric"},
 	{"interval", "", "ratio variance", "Fieller's interval; R's is symmetric"},
 }
 

@@ -15,7 +15,8 @@ func joinedJob(dir string, capped bool) string {
 	for g := range 50 {
 		groups = append(groups, fmt.Sprintf("g%02d", g))
 	}
-	derive, join, release := "      derive: {spent: {as: \"sum(visits.cost)\", lower: 0, upper: 2000}}\n", "", "persons, by: [g], mechanism: sum, params: {column: spent}"
+	derive, join, release := "      derive: {spent: {as: \"sum(visits.cost)\", lower: 0, upper: 2000}}\n", "",
+		"persons, by: [g], mechanism: sum, params: {column: spent}"
 	if capped {
 		derive, join, release = "", "      join: {persons: [g]}\n", "visits, by: [g], mechanism: sum, params: {column: cost}"
 	}
@@ -66,7 +67,8 @@ func joined(bin, dir, tables string, runs int) error {
 			peak = max(peak, own.Peak)
 			ours, theirs, plain, quotients = append(ours, own.Work), append(theirs, same), append(plain, loose), append(quotients, own.Work/same)
 		}
-		fmt.Printf("sums by 50 groups of two tables, joined and %s: %.0f ms of processor time and %d MB, DuckDB's same query %.0f ms, %.2f of it; %.0f ms for the join alone\n",
+		fmt.Printf("sums by 50 groups of two tables, joined and %s: %.0f ms of processor time and %d MB, DuckDB's same query %.0f ms, "+
+			"%.2f of it; %.0f ms for the join alone\n",
 			way, measure.Median(ours), peak>>10, measure.Median(theirs), measure.Median(quotients), measure.Median(plain))
 	}
 	return nil

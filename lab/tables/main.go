@@ -88,8 +88,10 @@ func statistics(path string) string {
 	for e := range 101 {
 		edges = append(edges, fmt.Sprint(2*e))
 	}
-	text := fmt.Sprintf(head, path, "replace-one\n  size: 20000000") + "    g: {domain: [" + strings.Join(labels, ", ") + "]}\n    x: {lower: 0, upper: 200}\nbudget: {limit: {epsilon: 10}}\nreleases:\n"
-	for _, m := range []string{"sum, params: {column: x}", "count", "mean, params: {column: x}", "variance, params: {column: x}", "histogram, params: {column: x, edges: [" + strings.Join(edges, ", ") + "]}"} {
+	text := fmt.Sprintf(head, path, "replace-one\n  size: 20000000") + "    g: {domain: [" + strings.Join(labels, ", ") +
+		"]}\n    x: {lower: 0, upper: 200}\nbudget: {limit: {epsilon: 10}}\nreleases:\n"
+	for _, m := range []string{"sum, params: {column: x}", "count", "mean, params: {column: x}", "variance, params: {column: x}",
+		"histogram, params: {column: x, edges: [" + strings.Join(edges, ", ") + "]}"} {
 		name, _, _ := strings.Cut(m, ",")
 		text += fmt.Sprintf("  - {name: %s, by: [g], mechanism: %s, guarantee: {epsilon: 1}}\n", name, m)
 	}
@@ -168,6 +170,7 @@ func byGroup(bin, dir, path string, runs int) error {
 		}
 		ours, theirs, quotients = append(ours, own.Work), append(theirs, q.Median.CPU), append(quotients, own.Work/q.Median.CPU)
 	}
-	fmt.Printf("five statistics by 50 groups, 20,000,000 rows: %.0f ms of processor time, DuckDB %.0f ms, %.2f of it\n", measure.Median(ours), measure.Median(theirs), measure.Median(quotients))
+	fmt.Printf("five statistics by 50 groups, 20,000,000 rows: %.0f ms of processor time, DuckDB %.0f ms, %.2f of it\n",
+		measure.Median(ours), measure.Median(theirs), measure.Median(quotients))
 	return nil
 }

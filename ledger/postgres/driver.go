@@ -39,7 +39,8 @@ func (a connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	c.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {} // it may quote a row
-	for key, value := range map[string]string{"client_encoding": "UTF8", "DateStyle": "ISO", "TimeZone": "UTC", "bytea_output": "hex", "extra_float_digits": "1"} {
+	for key, value := range map[string]string{"client_encoding": "UTF8", "DateStyle": "ISO", "TimeZone": "UTC", "bytea_output": "hex",
+		"extra_float_digits": "1"} {
 		c.RuntimeParams[key] = value
 	}
 	conn, err := pgconn.ConnectConfig(ctx, c)

@@ -47,7 +47,8 @@ type Mechanism struct{}
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
-		Name: asked.Bound{}.Mechanism(), Version: "1.1.0", Summary: "a bound for the magnitude of a numeric column, to clip its values to", Params: json.RawMessage(schema),
+		Name: asked.Bound{}.Mechanism(), Version: "1.1.0", Summary: "a bound for the magnitude of a numeric column, to clip its values to",
+		Params:    json.RawMessage(schema),
 		Relations: linear.Relations(), Designs: sdk.EveryDesign(), Capped: true,
 	}
 }
@@ -95,7 +96,8 @@ func newSearch(req sdk.PlanRequest) (*search, error) {
 		s.bounds = append(s.bounds, Candidate(most, i))
 		offset := math.Round(tilt(p.Times) * math.Ln10 * float64(i) / perDecade / s.rate)
 		if offset > mostOffset {
-			return nil, errors.New("guarantee: epsilon is too small for units with so many rows: a score would not fit in 64 bits; cap units at fewer rows, or allow a larger epsilon")
+			return nil, errors.New("guarantee: epsilon is too small for units with so many rows: a score would not fit in 64 bits; " +
+				"cap units at fewer rows, or allow a larger epsilon")
 		}
 		s.offsets = append(s.offsets, int64(offset))
 	}
@@ -115,11 +117,13 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if err != nil {
 		return sdk.Plan{}, err
 	}
-	note := fmt.Sprintf("some %d rows of the sample are larger than the bound, where its tail is heavy; it is one of %d public candidates", s.rows, len(s.bounds))
+	note := fmt.Sprintf("some %d rows of the sample are larger than the bound, where its tail is heavy; it is one of %d public candidates",
+		s.rows, len(s.bounds))
 	return sdk.Plan{
 		Columns: []string{s.column.Name}, Event: s.event, Rows: 1,
 		Output: []sdk.Field{{Name: linear.EstimateField, Type: sdk.Float64, Doc: "the bound: a number that the magnitudes of few values exceed"}},
-		Errors: []sdk.ExpectedError{{Field: linear.EstimateField, Note: note, SamplingNote: "it depends on the largest values, which are private"}},
+		Errors: []sdk.ExpectedError{
+			{Field: linear.EstimateField, Note: note, SamplingNote: "it depends on the largest values, which are private"}},
 	}, nil
 }
 

@@ -16,7 +16,8 @@ func (l *layout) output() []sdk.Field {
 	fields := l.Interval.WithError(linear.Estimating(statistic, linear.Fields(what, l.unit())))
 	fields[0].Doc += ", scaled to the population"
 	if l.adjusts() {
-		fields = append(fields, linear.Number("consistent", "post-processing of the estimates: not negative, and adding up to the public number of records"))
+		fields = append(fields,
+			linear.Number("consistent", "post-processing of the estimates: not negative, and adding up to the public number of records"))
 	}
 	return fields
 }

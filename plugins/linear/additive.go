@@ -30,7 +30,8 @@ const stratumStep = 2
 
 // NewAdditive sums a column whose numbers, less the centre of the lattice, lie between low and
 // high. A nil column counts rows. A nil interval adds no squares.
-func NewAdditive(l Lattice, low, high float64, column *sdk.Column, cells Cells, req sdk.PlanRequest, iv *Interval, noise string) (*Additive, error) {
+func NewAdditive(l Lattice, low, high float64, column *sdk.Column, cells Cells, req sdk.PlanRequest, iv *Interval,
+	noise string) (*Additive, error) {
 	a := &Additive{lattice: l, interval: iv, factor: 1}
 	if column != nil {
 		a.Values = []sdk.Column{*column}

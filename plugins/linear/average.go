@@ -40,7 +40,8 @@ type Average struct {
 //   - Ratio: L + (U−L)·A/(A+B) with A = Σw(y−L), B = Σw(U−y).
 //   - A ratio with an interval for the draw of a sample is one of Moments.
 func NewAverage(
-	c sdk.Column, divisor float64, difference bool, number func(Block) []float64, cells Cells, req sdk.PlanRequest, epsilon float64, noise string, iv *Interval,
+	c sdk.Column, divisor float64, difference bool, number func(Block) []float64, cells Cells, req sdk.PlanRequest, epsilon float64,
+	noise string, iv *Interval,
 ) (*Average, error) {
 	total := 0.0
 	if divisor > 0 && !difference && Varies(req.Public.Design) {
@@ -86,7 +87,8 @@ func NewAverage(
 	switch {
 	case divisor > 0:
 		q.Reach, q.Add = Scalar(low, high), q.addCentred
-		if d := req.Public.Design; number != nil && iv != nil && iv.sampled() && iv.Strata == nil && !clustered && d.EqualWeights && d.SampleSize > 0 {
+		if d := req.Public.Design; number != nil && iv != nil && iv.sampled() && iv.Strata == nil && !clustered && d.EqualWeights &&
+			d.SampleSize > 0 {
 			q.additive = newOnes(q.lattice, c, divisor, iv)
 		} else if iv != nil {
 			a, err := NewAdditive(q.lattice, c.Lower, c.Upper, &c, cells, req, iv, noise)

@@ -13,7 +13,8 @@ type Change struct {
 	Correlation float64 `json:"correlation"`
 }
 
-var errNoChange = errors.New("tells no change between two periods: its figures are neither sums nor quotients of sums; leave change out of publish, or put the release into a job of its own")
+var errNoChange = errors.New("tells no change between two periods: its figures are neither sums nor quotients of sums; " +
+	"leave change out of publish, or put the release into a job of its own")
 
 // changeOf reads the word of the host, nil where there is none.
 func changeOf(raw json.RawMessage) (*Change, error) {

@@ -45,7 +45,8 @@ type clusterTotals struct {
 }
 
 // newClusterTotals keeps totals of numbers of magnitude up to each, as Column and Most say.
-func newClusterTotals(req sdk.PlanRequest, cells Cells, iv *Interval, w Weights, each int64, parts int) (*clusterTotals, sdk.Column, error) {
+func newClusterTotals(req sdk.PlanRequest, cells Cells, iv *Interval, w Weights, each int64,
+	parts int) (*clusterTotals, sdk.Column, error) {
 	column, ok := req.Public.Column(iv.Clusters.Column)
 	if !ok || len(column.Domain) == 0 || !(iv.Clusters.Most > 0) {
 		return nil, column, errHost
@@ -115,7 +116,8 @@ func overUp(a *big.Int, b int64) *big.Int {
 // much together, whatever the other rows are.
 func besideProducts(r Reach, move *big.Int, parts int) Reach {
 	square := times(move, move)
-	return Beneath(r, Reach{Parts: parts, Touch: parts, Arrive: norms(move, square), Replace: norms(times(whole(2), move), times(whole(4), square))})
+	return Beneath(r,
+		Reach{Parts: parts, Touch: parts, Arrive: norms(move, square), Replace: norms(times(whole(2), move), times(whole(4), square))})
 }
 
 // products are the sums over clusters of z², z·n and n², where a row has z and n ≥ |z|.

@@ -281,4 +281,5 @@ func Describe(name, version, summary, schema string) sdk.Description {
 }
 
 // ErrScale refuses a total where the design does not say what a row stands for.
-var ErrScale = errors.New("a total of the population needs its public size or a poisson sample: the size is secret, so a sample of fixed size cannot be scaled up")
+var ErrScale = errors.New("a total of the population needs its public size or a poisson sample: the size is secret, " +
+	"so a sample of fixed size cannot be scaled up")

@@ -59,11 +59,14 @@ func (s *Strata) valid() bool {
 
 // The errors of requests that have no interval.
 var (
-	errCapped      = errors.New("interval: a unit may have several rows in a cell, and the error of a draw of units does not follow from sums over rows: fold the units, or cap them at one row")
-	errWeight      = errors.New("the design's largest weight is not known")
-	errHost        = errors.New("interval: the host writes this parameter; say interval: 95 beside params")
-	errStrata      = errors.New("interval: the draw has strata, so it reads the column that names them: declare it in dataset.columns with the strata as its domain")
-	errClusters    = errors.New("interval: the units that the draw takes first have many rows, and of this statistic the sums between such units are not released; mean, proportion, sum and count give intervals for multistage samples")
+	errCapped = errors.New("interval: a unit may have several rows in a cell, and the error of a draw of units does not follow " +
+		"from sums over rows: fold the units, or cap them at one row")
+	errWeight = errors.New("the design's largest weight is not known")
+	errHost   = errors.New("interval: the host writes this parameter; say interval: 95 beside params")
+	errStrata = errors.New("interval: the draw has strata, so it reads the column that names them: declare it in dataset.columns " +
+		"with the strata as its domain")
+	errClusters = errors.New("interval: the units that the draw takes first have many rows, and of this statistic the sums between " +
+		"such units are not released; mean, proportion, sum and count give intervals for multistage samples")
 	errClusterRoom = errors.New("interval: the first units of the draw may hold too many rows for squares of 64 bits")
 )
 
@@ -106,8 +109,10 @@ func IntervalFields(iv *Interval) []sdk.Field {
 	}
 	level := Figure(iv.Level)
 	return []sdk.Field{
-		Number(LowField, "lower end of the "+level+" % confidence interval for the population's value, of noise and draw together, after clipping"),
-		Number(HighField, "upper end of the "+level+" % confidence interval for the population's value, of noise and draw together, after clipping"),
+		Number(LowField,
+			"lower end of the "+level+" % confidence interval for the population's value, of noise and draw together, after clipping"),
+		Number(HighField,
+			"upper end of the "+level+" % confidence interval for the population's value, of noise and draw together, after clipping"),
 	}
 }
 
@@ -382,7 +387,8 @@ func (iv *Interval) around(value float64, s spread, n Noise, unit, rows float64)
 // solve finds the interval of all values between low and high for which an equation holds within
 // its error. At returns the left side of the equation and its error. The estimate lies in the
 // interval, and the equation fails beyond each end. Scale is the size of a large value.
-func (iv *Interval) solve(estimate, low, high, scale float64, n Noise, rows float64, at func(float64) (float64, spread)) (float64, float64) {
+func (iv *Interval) solve(estimate, low, high, scale float64, n Noise, rows float64,
+	at func(float64) (float64, spread)) (float64, float64) {
 	inside := func(x float64) bool {
 		u, s := at(x)
 		return math.Abs(u) <= iv.half(s, n, rows)

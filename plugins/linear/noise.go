@@ -108,10 +108,11 @@ func (n Noise) hidden(sd float64) float64 {
 	return sd / n.SD * n.Tail(hiding)
 }
 
-// Lucky returns a margin for noise of the standard deviation sd that may have lifted a number that it does not hide. A value that is divided by the
-// number is shown in those draws alone in which the noise does not hide it: in a cell of few rows, where it lifted the number. So an
-// interval that should hold among the values that are shown has the margin Lucky: the number itself little above what the noise hides, which
-// leaves nothing to say, then a fixed one, and less where the noise is less likely to have reached so far.
+// Lucky returns a margin for noise of the standard deviation sd that may have lifted a number that it does not hide. A
+// value that is divided by the number is shown in those draws alone in which the noise does not hide it: in a cell of
+// few rows, where it lifted the number. So an interval that should hold among the values that are shown has the margin
+// Lucky: the number itself little above what the noise hides, which leaves nothing to say, then a fixed one, and less
+// where the noise is less likely to have reached so far.
 func (n Noise) Lucky(x, sd float64) float64 {
 	m := luckyMargins[1]
 	if n.isLaplace() { // its tail is longer

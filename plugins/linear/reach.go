@@ -212,7 +212,8 @@ func root(x *big.Int) float64 {
 	}
 	s := new(big.Float).SetPrec(400).Sqrt(new(big.Float).SetPrec(400).SetInt(x))
 	f, accuracy := s.Float64()
-	if accuracy == big.Below || new(big.Float).SetPrec(400).Mul(big.NewFloat(f).SetPrec(400), big.NewFloat(f)).Cmp(new(big.Float).SetPrec(400).SetInt(x)) < 0 {
+	if accuracy == big.Below ||
+		new(big.Float).SetPrec(400).Mul(big.NewFloat(f).SetPrec(400), big.NewFloat(f)).Cmp(new(big.Float).SetPrec(400).SetInt(x)) < 0 {
 		f = math.Nextafter(f, math.Inf(1))
 	}
 	return f

@@ -25,7 +25,8 @@ const (
 
 // Counted is the field of that column.
 func Counted() sdk.Field {
-	return sdk.Field{Name: CountField, Type: sdk.Float64, Statistic: sdk.StatisticCount, Doc: "the number of values, with noise; with design weights it estimates the population's"}
+	return sdk.Field{Name: CountField, Type: sdk.Float64, Statistic: sdk.StatisticCount,
+		Doc: "the number of values, with noise; with design weights it estimates the population's"}
 }
 
 // Estimating returns fields whose first one, the estimate, has a statistic.
@@ -58,14 +59,17 @@ const (
 func OneSided(reason string) sdk.Field {
 	f := Flag(reason)
 	f.Texts = append(f.Texts, sdk.AtLeast, sdk.AtMost)
-	f.Doc = "says why a value is blank: the number by which it would be divided is within its noise of zero, or the interval holds everything that is possible. Where the interval has one end, the other is blank, and flag names the one that there is"
+	f.Doc = "says why a value is blank: the number by which it would be divided is within its noise of zero, or the interval holds " +
+		"everything that is possible. Where the interval has one end, the other is blank, and flag names the one that there is"
 	return f
 }
 
 // Flag is the field that says why a row has no value. Results fills it: with the reason where the
 // estimate is NaN, else with "".
 func Flag(reason string) sdk.Field {
-	return sdk.Field{Name: sdk.FlagField, Type: sdk.String, Texts: []string{"", reason}, Doc: "says why the estimate is blank: the number by which it would be divided is within its noise of zero, or the interval holds everything that is possible"}
+	return sdk.Field{Name: sdk.FlagField, Type: sdk.String, Texts: []string{"", reason},
+		Doc: "says why the estimate is blank: the number by which it would be divided is within its noise of zero, or the interval holds " +
+			"everything that is possible"}
 }
 
 // Of sets the unit of every number field except the named ones: the product of the columns in of
@@ -127,8 +131,9 @@ func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
 // standard deviation times that number, width the range of the value.
 func PerRow(public sdk.Public, what string, per, width float64) sdk.ExpectedError {
 	e := sdk.ExpectedError{
-		Field:        EstimateField,
-		Note:         what + ": noise of standard deviation at most " + Figure(per) + "/m in the first order, m the number of values (the column count)",
+		Field: EstimateField,
+		Note: what + ": noise of standard deviation at most " + Figure(per) +
+			"/m in the first order, m the number of values (the column count)",
 		SamplingNote: "it depends on how many values the sample holds in each group, which is secret; the more of them, the smaller it is",
 	}
 	if rows := AtMost(public); rows > 0 && per/rows > width {

@@ -16,8 +16,9 @@ type Mechanism struct{}
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
-		Name: "marginals", Version: "1.0.0", Summary: "tables of counts by all combinations of some columns, consistent with one another, with the least noise",
-		Params: json.RawMessage(schema), Relations: linear.Relations(), Designs: sdk.EveryDesign(), Capped: true, Linear: true, Weighted: true,
+		Name: "marginals", Version: "1.0.0",
+		Summary: "tables of counts by all combinations of some columns, consistent with one another, with the least noise",
+		Params:  json.RawMessage(schema), Relations: linear.Relations(), Designs: sdk.EveryDesign(), Capped: true, Linear: true, Weighted: true,
 	}
 }
 
@@ -35,7 +36,8 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		return nil, err
 	}
 	if !(req.Target.Delta > 0) {
-		return nil, fmt.Errorf("guarantee: marginals add Gaussian noise, which needs a rho, or a delta beside epsilon; under a pure epsilon take count or histogram, one table each")
+		return nil, fmt.Errorf("guarantee: marginals add Gaussian noise, which needs a rho, or a delta beside epsilon; " +
+			"under a pure epsilon take count or histogram, one table each")
 	}
 	var columns []sdk.Column
 	for _, d := range l.dimensions {
@@ -71,7 +73,8 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 func (l *layout) output() []sdk.Field {
 	fields := []sdk.Field{{Name: "table", Type: sdk.String, Doc: "the columns of the table, with commas between"}}
 	for i := range l.widest {
-		fields = append(fields, sdk.Field{Name: fmt.Sprint("value", i+1), Type: sdk.String, Doc: fmt.Sprintf("value of column %d of the table, empty where it has fewer", i+1)})
+		fields = append(fields, sdk.Field{Name: fmt.Sprint("value", i+1), Type: sdk.String,
+			Doc: fmt.Sprintf("value of column %d of the table, empty where it has fewer", i+1)})
 	}
 	fields = append(fields, linear.Fields("the number of records in the cell, in the population", 0)...)
 	if l.Finish == "whole" {

@@ -17,7 +17,8 @@ const (
 // joint checks that the table of all columns is small enough.
 func (l *layout) joint() error {
 	if n := l.Cells(l.all()); n > mostJoint/len(l.Residuals) {
-		return fmt.Errorf("finish: whole makes one table of all columns, of at most %d cells here; these have more, so take fewer columns, fewer tables or coarser values", mostJoint/len(l.Residuals))
+		return fmt.Errorf("finish: whole makes one table of all columns, of at most %d cells here; these have more, so take fewer columns, "+
+			"fewer tables or coarser values", mostJoint/len(l.Residuals))
 	}
 	return nil
 }

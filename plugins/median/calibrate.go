@@ -65,7 +65,8 @@ func (p params) calibrate(epsilon, delta float64) (smoothing, error) {
 	if p.Calibration == published {
 		c.beta = epsilon / (2 * math.Log(2/delta))
 		if c.beta > c.dilate || dilation(c.dilate, c.beta) > delta {
-			return c, fmt.Errorf("calibration: the published beta costs a delta of %.4g on the sample, more than the %.4g there is; use calibration: exact",
+			return c, fmt.Errorf("calibration: the published beta costs a delta of %.4g on the sample, more than the %.4g there is; "+
+				"use calibration: exact",
 				dilation(c.dilate, math.Min(c.beta, 700)), delta)
 		}
 	} else {

@@ -81,7 +81,8 @@ func part(x float64, n int) float64 {
 
 func (l *layout) planSmooth() error {
 	if !l.design.EqualWeights {
-		return fmt.Errorf("method: smooth-laplace is not offered for records of unequal weight: one record of weight w moves the quantile past as many others as w holds of theirs, and no smooth bound for that is proven here; use method: exponential")
+		return fmt.Errorf("method: smooth-laplace is not offered for records of unequal weight: one record of weight w moves the quantile " +
+			"past as many others as w holds of theirs, and no smooth bound for that is proven here; use method: exponential")
 	}
 	var err error
 	if l.smoothing, err = l.calibrate(l.share.Epsilon, l.share.Delta); err != nil {

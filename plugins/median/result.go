@@ -32,7 +32,8 @@ func (l *layout) output() []sdk.Field {
 func (l *layout) expected() []sdk.ExpectedError {
 	var all []sdk.ExpectedError
 	for _, r := range l.ranks {
-		note := fmt.Sprintf("quantile %g: laplace noise of scale S/%.4g, S the %.4g-smooth sensitivity of the data, which is private", r.value, l.smoothing.shift, l.smoothing.beta)
+		note := fmt.Sprintf("quantile %g: laplace noise of scale S/%.4g, S the %.4g-smooth sensitivity of the data, which is private",
+			r.value, l.smoothing.shift, l.smoothing.beta)
 		if l.Method == exponential {
 			note = fmt.Sprintf("quantile %g: with 95 %% probability at most %.4g records away in rank, plus rounding to a lattice of step %.4g",
 				r.value, l.rankError(r, 0.05), l.grid.width/float64(l.grid.points-1))

@@ -59,7 +59,8 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	}
 	// The number that is averaged has the missing values of the column.
 	of := sdk.Column{Name: c.Name, Type: c.Type, Domain: c.Domain, Missing: c.Missing, Lower: 0, Upper: 1}
-	share, err := linear.NewAverage(of, linear.Divisor(req.Public, cells, c), p.Difference, has, cells, req, req.Target.Epsilon, noise, p.Interval)
+	share, err := linear.NewAverage(of, linear.Divisor(req.Public, cells, c), p.Difference, has, cells, req, req.Target.Epsilon,
+		noise, p.Interval)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,8 @@ func newLattice(c sdk.Column, step float64, groups int) (lattice, error) {
 	case room < 100:
 		return l, errors.New("by: there are too many groups for quantiles")
 	case step > 0 && !(width/step < room-2 && math.Abs(c.Lower)/step < 1<<51 && math.Abs(c.Upper)/step < 1<<51):
-		return l, fmt.Errorf("step: there are more than %.0f multiples of it between the bounds, in each of %d groups; give a larger step, or leave it out", room, groups)
+		return l, fmt.Errorf("step: there are more than %.0f multiples of it between the bounds, in each of %d groups; give a larger step, "+
+			"or leave it out", room, groups)
 	case step > 0:
 		return l, l.even(step)
 	case c.Lower > 0 && c.Upper < 10*c.Lower || c.Upper < 0 && c.Lower > 10*c.Upper:

@@ -249,7 +249,8 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if len(s.levels) == 1 {
 		steps = "drawn in one step"
 	}
-	note := fmt.Sprintf("%s: ranks are off by about %.3g records in the root mean square where values are dense, plus rounding to a public number",
+	note := fmt.Sprintf("%s: ranks are off by about %.3g records in the root mean square where values are dense, "+
+		"plus rounding to a public number",
 		steps, s.rankSD())
 	note += s.Interval.WideStrata(req.Public)
 	if s.Interval != nil && s.rows > 0 {
@@ -257,7 +258,8 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 		all := wide.at
 		note = s.reach(wide) + note
 		if blank := slices.DeleteFunc(slices.Clone(all), func(p place) bool { return !p.bottom || !p.top }); len(blank) > 0 {
-			note = fmt.Sprintf("%d of %d values will be blank, because their interval holds everything between the bounds: take a larger epsilon, narrower bounds or a step; %s", len(blank), len(all), note)
+			note = fmt.Sprintf("%d of %d values will be blank, because their interval holds everything between the bounds: "+
+				"take a larger epsilon, narrower bounds or a step; %s", len(blank), len(all), note)
 			if len(blank) == len(all) {
 				note = sdk.NoUse + note
 			}
@@ -278,7 +280,8 @@ func (s *search) reach(w wide) string {
 	}
 	p := w.at[best]
 	low, high := float64(w.ranks[p.low])/whole, float64(w.ranks[p.high])/whole
-	return fmt.Sprintf("the interval of the quantile %v reaches from about the rank %.3g to %.3g of the rows; ", float64(s.Quantiles[best])/whole, low, high)
+	return fmt.Sprintf("the interval of the quantile %v reaches from about the rank %.3g to %.3g of the rows; ",
+		float64(s.Quantiles[best])/whole, low, high)
 }
 
 // rankSD is about the root mean square error of the quantiles in rank, in records of the population, from the noise alone, where

@@ -64,11 +64,13 @@ func (p params) resolve(pub sdk.Public) (sdk.Column, error) {
 	case len(c.Domain) > maxCategories:
 		return c, fmt.Errorf("column: %q has more than %d categories", p.Column, maxCategories)
 	case c.Missing == sdk.MissingDrop:
-		return c, fmt.Errorf("column: %q drops values, so whether a user reports would depend on the data; declare a category for them and say {impute: CATEGORY}", p.Column)
+		return c, fmt.Errorf("column: %q drops values, so whether a user reports would depend on the data; declare a category for them and "+
+			"say {impute: CATEGORY}", p.Column)
 	}
 	for _, r := range pub.SampleRelations {
 		if r != privacy.ReplaceOne {
-			return c, fmt.Errorf("randomized response shows how many reports there are: it needs relation: replace-one, and the full table or a sample of fixed size")
+			return c, fmt.Errorf("randomized response shows how many reports there are: it needs relation: replace-one, and the full table or " +
+				"a sample of fixed size")
 		}
 	}
 	d := pub.Design
@@ -76,7 +78,8 @@ func (p params) resolve(pub sdk.Public) (sdk.Column, error) {
 		return c, fmt.Errorf("randomized response needs the full table or a simple random sample of fixed, public size")
 	}
 	if d.SampleSize*codeBytes(len(c.Domain)) > maxBytes {
-		return c, fmt.Errorf("randomized response takes at most %d reports of %d categories; draw a sample (srswor)", maxBytes/codeBytes(len(c.Domain)), len(c.Domain))
+		return c, fmt.Errorf("randomized response takes at most %d reports of %d categories; draw a sample (srswor)",
+			maxBytes/codeBytes(len(c.Domain)), len(c.Domain))
 	}
 	return c, nil
 }

@@ -99,7 +99,8 @@ func (l *layout) within(eps0 float64) error {
 		return err
 	}
 	if cost > l.target.Epsilon {
-		return fmt.Errorf("local_epsilon: %d shuffled reports of %g each cost epsilon %.4g at delta %.4g on the sample, and %.4g is what there is; raise guarantee.epsilon, or lower local_epsilon",
+		return fmt.Errorf("local_epsilon: %d shuffled reports of %g each cost epsilon %.4g at delta %.4g on the sample, and %.4g is what "+
+			"there is; raise guarantee.epsilon, or lower local_epsilon",
 			l.reports, eps0, cost, l.target.Delta, l.target.Epsilon)
 	}
 	l.local.Eps0 = eps0

@@ -44,7 +44,8 @@ func (l *layout) output() []sdk.Field {
 	return []sdk.Field{
 		{Name: "category", Type: sdk.String, Doc: "value of " + l.column.Name},
 		{Name: "reports", Type: sdk.Int64, Doc: "how many randomized reports name it" + trust},
-		{Name: "estimate", Type: sdk.Float64, Doc: "the debiased number of users in it, scaled to the population; may be negative, and adds up to the number of users"},
+		{Name: "estimate", Type: sdk.Float64,
+			Doc: "the debiased number of users in it, scaled to the population; may be negative, and adds up to the number of users"},
 		{Name: "noise_sd", Type: sdk.Float64, Doc: "standard error of the randomization, at the estimated count"},
 		{Name: "noise_low", Type: sdk.Float64, Doc: "lower end of the 95 % interval of the randomization alone"},
 		{Name: "noise_high", Type: sdk.Float64, Doc: "upper end of the 95 % interval of the randomization alone"},
@@ -54,9 +55,11 @@ func (l *layout) output() []sdk.Field {
 // trust names those whom a user must trust for the guarantee to hold.
 func (l *layout) trust() string {
 	if l.Shuffle {
-		return fmt.Sprintf("the guarantee trusts the shuffler (here the host) to forget who sent which report; against whoever sees a report with a name on it a user has ε0 %.6g only", l.local.Eps0)
+		return fmt.Sprintf("the guarantee trusts the shuffler (here the host) to forget who sent which report; "+
+			"against whoever sees a report with a name on it a user has ε0 %.6g only", l.local.Eps0)
 	}
-	text := fmt.Sprintf("local model: each report is randomized by itself, and ε0 %.6g holds against whoever sees it with a name on it", l.local.Eps0)
+	text := fmt.Sprintf("local model: each report is randomized by itself, and ε0 %.6g holds against whoever sees it with a name on it",
+		l.local.Eps0)
 	if l.weight != 1 {
 		text += "; what sampling adds to that trusts the sample to stay secret"
 	}

@@ -15,10 +15,14 @@ import (
 // figures about the whole fit.
 var output = []sdk.Field{
 	{Name: "kind", Type: sdk.String, Doc: "coefficient; verdict: whether the noise hides some of them; fit: a figure about all of them"},
-	{Name: "name", Type: sdk.String, Doc: "(intercept), a column, or column=value against the first value of its domain; the verdict; or the figure"},
-	{Name: "value", Type: sdk.Float64, Doc: "with noise; in the target's units per unit of the column, or of log(column) where the job says log; for the verdict how many combinations of features the noise hides"},
-	{Name: "noise_se", Type: sdk.Float64, Doc: "standard error from the noise alone: how far the value may lie from least squares on the same rows"},
-	{Name: "standard_error", Type: sdk.Float64, Doc: "standard error from the noise and the scatter of the rows, as if they were drawn from a population with equal scatter everywhere; the scatter does not cover unequal design weights"},
+	{Name: "name", Type: sdk.String,
+		Doc: "(intercept), a column, or column=value against the first value of its domain; the verdict; or the figure"},
+	{Name: "value", Type: sdk.Float64, Doc: "with noise; in the target's units per unit of the column, or of log(column) where the job " +
+		"says log; for the verdict how many combinations of features the noise hides"},
+	{Name: "noise_se", Type: sdk.Float64,
+		Doc: "standard error from the noise alone: how far the value may lie from least squares on the same rows"},
+	{Name: "standard_error", Type: sdk.Float64, Doc: "standard error from the noise and the scatter of the rows, as if they were drawn " +
+		"from a population with equal scatter everywhere; the scatter does not cover unequal design weights"},
 	linear.Flag(linear.TooFew),
 }
 

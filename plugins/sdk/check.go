@@ -86,7 +86,8 @@ func (p Plan) Check(req PlanRequest) error {
 		if !(f.Granularity >= 0) || math.IsInf(f.Granularity, 1) || (f.Granularity > 0 && f.Type != Float64) {
 			return fmt.Errorf("plan: granularity must be positive, finite, and of a float64 column")
 		}
-		if !(f.Low <= f.High) || math.IsInf(f.Low, 0) || math.IsInf(f.High, 0) || f.Low != f.High && f.Type == String || f.Texts != nil && f.Type != String {
+		if !(f.Low <= f.High) || math.IsInf(f.Low, 0) || math.IsInf(f.High, 0) || f.Low != f.High && f.Type == String || f.Texts != nil &&
+			f.Type != String {
 			return fmt.Errorf("plan: an output column of numbers may have a finite range, low below high, and one of strings a list of texts")
 		}
 		if !f.Statistic.Known() || f.Statistic != "" && f.Type == String {

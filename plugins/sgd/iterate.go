@@ -28,9 +28,11 @@ func (l *layout) prepareLast(req sdk.PlanRequest) error {
 		fails bool
 		why   string
 	}{
-		{req.Public.Relation != privacy.ReplaceOne || req.Public.Population == 0, "the bound is about a public number of records; use relation: replace-one, or accounting: steps"},
+		{req.Public.Relation != privacy.ReplaceOne || req.Public.Population == 0,
+			"the bound is about a public number of records; use relation: replace-one, or accounting: steps"},
 		{len(req.Public.SampleRelations) != 1 || req.Public.SampleRelations[0] != privacy.ReplaceOne, "the bound holds under replace-one only"},
-		{!p.inTurn() && l.schedule.rate != 1, "every step must take all records: rate 1. Random batches have accounting: steps; batches: cyclic and one-pass take the records in turn"},
+		{!p.inTurn() && l.schedule.rate != 1, "every step must take all records: rate 1. Random batches have accounting: steps; " +
+			"batches: cyclic and one-pass take the records in turn"},
 		{p.Clip != nil, "clip: a clipped gradient is not that of a convex smooth loss; leave clip out"},
 		{p.Average != nil && *p.Average, "average: only the last iterate may leave; leave average out"},
 		{p.Radius == nil, "radius: the iterates must be confined to a ball; give its radius, in scaled units"},
@@ -112,7 +114,8 @@ func (l *layout) calibrateLast(req sdk.PlanRequest) error {
 		return err
 	}
 	one := e.Sensitivity / l.divisor()
-	multiplier, err := sdk.GaussianMultiplier(func(x float64) privacy.Event { return l.bound(x * one) }, req.Public.SampleRelations, req.Target)
+	multiplier, err := sdk.GaussianMultiplier(func(x float64) privacy.Event { return l.bound(x * one) }, req.Public.SampleRelations,
+		req.Target)
 	if err != nil {
 		return fmt.Errorf("noise: %w", err)
 	}
@@ -121,7 +124,8 @@ func (l *layout) calibrateLast(req sdk.PlanRequest) error {
 }
 
 // inJob maps the conditions of the bound to the parameters of a job.
-var inJob = map[string]string{"Eta": "step_size", "Steps": "steps", "Epochs": "epochs", "Batch": "batch_size", "Early": "early_noise", "StrongConvexity": "l2", "Smoothness": "l2", "Diameter": "radius", "N": "size", "Sensitivity": "radius"}
+var inJob = map[string]string{"Eta": "step_size", "Steps": "steps", "Epochs": "epochs", "Batch": "batch_size", "Early": "early_noise",
+	"StrongConvexity": "l2", "Smoothness": "l2", "Diameter": "radius", "N": "size", "Sensitivity": "radius"}
 
 // divisor is the public divisor of every step's sum: the number of records, or the size
 // of a batch, also for the last batch of a pass, which may hold fewer.
@@ -152,7 +156,8 @@ func (l *layout) precise() error {
 		allowed = turnSlack / 4 * l.iterate.Step().Sensitivity.ReplaceOne * (1 - turnSlack)
 	}
 	if !(computed+rounded+after <= allowed) || !(n*norm*l.residual()/h < 0x1p61) || !(steps < 0x1p60) {
-		return fmt.Errorf("accounting: last-iterate: %.0f records in a step are too many for the precision that the bound needs; use smaller batches, or accounting: steps", n)
+		return fmt.Errorf("accounting: last-iterate: %.0f records in a step are too many for the precision that the bound needs; "+
+			"use smaller batches, or accounting: steps", n)
 	}
 	return nil
 }

@@ -115,7 +115,8 @@ func (p params) checkNumbers() error {
 		name  string
 		value *float64
 		most  float64
-	}{{"epochs", p.Epochs, 1e5}, {"rate", p.Rate, 1}, {"batch_size", p.BatchSize, 1e15}, {"clip", p.Clip, 1000}, {"step_size", p.StepSize, 1e6}, {"radius", p.Radius, 1e6}, {"early_noise", p.EarlyNoise, 1}} {
+	}{{"epochs", p.Epochs, 1e5}, {"rate", p.Rate, 1}, {"batch_size", p.BatchSize, 1e15}, {"clip", p.Clip, 1000},
+		{"step_size", p.StepSize, 1e6}, {"radius", p.Radius, 1e6}, {"early_noise", p.EarlyNoise, 1}} {
 		if v := x.value; v != nil && !(*v > 0 && *v <= x.most) {
 			return fmt.Errorf("%s: must be positive and at most %g", x.name, x.most)
 		}
@@ -216,7 +217,8 @@ func (p *params) chooseBatches() error {
 		}
 	case poissonBatches:
 		if p.last() {
-			return fmt.Errorf("batches: poisson: the bound of last-iterate is about batches that are not drawn afresh; use full, cyclic or one-pass, or accounting: steps")
+			return fmt.Errorf("batches: poisson: the bound of last-iterate is about batches that are not drawn afresh; " +
+				"use full, cyclic or one-pass, or accounting: steps")
 		}
 	case fullBatches:
 	case cyclicBatches, onePass:

@@ -38,7 +38,8 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	}
 	l.pace = l.newPace(l.gradientNoise())
 	return sdk.Plan{
-		Columns: l.encoder.columns(), Event: l.event(), Output: output, Rows: int64(len(l.encoder.Names()) + len(l.facts()) + l.verdicts()), Errors: l.expected(),
+		Columns: l.encoder.columns(), Event: l.event(), Output: output, Rows: int64(len(l.encoder.Names()) + len(l.facts()) + l.verdicts()),
+		Errors: l.expected(),
 	}, nil
 }
 

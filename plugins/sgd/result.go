@@ -25,9 +25,13 @@ const (
 // output is the shape of the release: a row for each coefficient, one that says whether
 // the descent reached the fit, then the public facts of the training.
 var output = []sdk.Field{
-	{Name: "kind", Type: sdk.String, Doc: "coefficient; verdict: whether the descent reached the fit; training: a public fact about how the coefficients were found"},
-	{Name: "name", Type: sdk.String, Doc: "(intercept), a column, or column=value against the first value of its domain; the verdict; or the fact"},
-	{Name: "value", Type: sdk.Float64, Doc: "in the column's own units, with noise; of log(column) for a number with a logarithm; log-odds for a logistic model; for the verdict the mean gradient of the last half of the steps, as a multiple of what noise alone makes"},
+	{Name: "kind", Type: sdk.String,
+		Doc: "coefficient; verdict: whether the descent reached the fit; training: a public fact about how the coefficients were found"},
+	{Name: "name", Type: sdk.String,
+		Doc: "(intercept), a column, or column=value against the first value of its domain; the verdict; or the fact"},
+	{Name: "value", Type: sdk.Float64, Doc: "in the column's own units, with noise; of log(column) for a number with a logarithm; " +
+		"log-odds for a logistic model; for the verdict the mean gradient of the last half of the steps, as a multiple of " +
+		"what noise alone makes"},
 }
 
 type fact struct {
@@ -102,11 +106,13 @@ func (l *layout) batchNoise() float64 {
 func (l *layout) convergence() []string {
 	left, moved := l.pace.along(l.flat())
 	noise := moved * l.gradientNoise() / l.distance()
-	place := fmt.Sprintf("where the values of the features spread by a tenth of half their bounds (%s), without noise %s of the way from the start to the fit would be left at the end; noise moves the end by %s of it",
+	place := fmt.Sprintf("where the values of the features spread by a tenth of half their bounds (%s), without noise %s of the way "+
+		"from the start to the fit would be left at the end; noise moves the end by %s of it",
 		l.spreads(), percent(left), percent(noise))
 	all := []string{place}
 	if most := l.clip * l.encoder.target.Half; !l.encoder.logistic && !l.params.last() && l.clip < 2 {
-		all = append(all, fmt.Sprintf("clip %g can cut residuals beyond %.3g; where there are many, the fit is not least squares. Clip 2 cuts none near a fit, at %.3g times the noise",
+		all = append(all, fmt.Sprintf("clip %g can cut residuals beyond %.3g; where there are many, the fit is not least squares. "+
+			"Clip 2 cuts none near a fit, at %.3g times the noise",
 			l.clip, most, 2/l.clip))
 	}
 	if left > noise {
@@ -122,7 +128,8 @@ func (l *layout) convergence() []string {
 		all = append(all, "warning: the descent may stop before it reaches the fit, by more than the noise hides. What helps: "+help)
 	}
 	if !l.params.last() && l.batchNoise() > 2*l.gradientNoise() {
-		all = append(all, fmt.Sprintf("warning: drawing a batch can move a step by up to %.3g times its noise. What helps: batches: full, without rate and batch_size",
+		all = append(all, fmt.Sprintf("warning: drawing a batch can move a step by up to %.3g times its noise. What helps: batches: full, "+
+			"without rate and batch_size",
 			l.batchNoise()/l.gradientNoise()))
 	}
 	return all

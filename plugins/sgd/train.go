@@ -104,7 +104,8 @@ type descent struct {
 func newDescent(l *layout) *descent {
 	n := l.encoder.Width + 1
 	zeros := func() []float64 { return make([]float64, n) }
-	return &descent{pace: l.pace, at: zeros(), look: zeros(), mean: zeros(), gradient: zeros(), latest: zeros(), jumps: zeros(), unit: l.unit()}
+	return &descent{pace: l.pace, at: zeros(), look: zeros(), mean: zeros(), gradient: zeros(), latest: zeros(), jumps: zeros(),
+		unit: l.unit()}
 }
 
 // farthest bounds coefficients, so that everything computed from them is finite.

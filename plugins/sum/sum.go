@@ -95,7 +95,8 @@ func ratio(req sdk.PlanRequest, c sdk.Column, cells linear.Cells, divisor, rows 
 	if math.IsInf(rows*math.Max(math.Abs(c.Lower), math.Abs(c.Upper)), 0) {
 		return nil, fmt.Errorf("column: the bounds of %q are too far apart", c.Name)
 	}
-	fields := p.Interval.WithError(linear.Estimating(sdk.StatisticTotal, linear.Fields("the total of "+c.Name+", scaled to the population", 0)))
+	fields := p.Interval.WithError(
+		linear.Estimating(sdk.StatisticTotal, linear.Fields("the total of "+c.Name+", scaled to the population", 0)))
 	fields = append(linear.Of(fields, []string{c.Name}, nil), linear.Flag(linear.TooFew))
 	return &linear.Form{
 		Cells: cells, Noise: noise, Queries: []linear.Query{q.Query}, Output: fields,

@@ -29,7 +29,8 @@ type Mechanism struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
-	d := linear.Describe(asked.UnitRows{}.Mechanism(), "1.1.0", "numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
+	d := linear.Describe(asked.UnitRows{}.Mechanism(), "1.1.0",
+		"numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
 	d.Capped, d.Weighted = false, false // a cap hides what is counted
 	return d
 }
@@ -95,7 +96,8 @@ func (p params) figures() []figure {
 		}
 	} else {
 		for _, keep := range p.Keep {
-			out = append(out, figure{"rows", fmt.Sprintf("that count, %d of a unit at most", keep), weights(func(rows int) int { return min(rows, keep) }), nil},
+			out = append(out,
+				figure{"rows", fmt.Sprintf("that count, %d of a unit at most", keep), weights(func(rows int) int { return min(rows, keep) }), nil},
 				figure{"share", fmt.Sprintf("left out where %d of a unit count, at least", keep), left(keep), all})
 		}
 	}
@@ -124,7 +126,8 @@ func (p params) output() []sdk.Field {
 	}
 	slices.Sort(abouts)
 	fields := []sdk.Field{
-		{Name: aboutField, Type: sdk.String, Texts: slices.Compact(abouts), Doc: "what is counted: rows, units, or the share of rows that is left out"},
+		{Name: aboutField, Type: sdk.String, Texts: slices.Compact(abouts),
+			Doc: "what is counted: rows, units, or the share of rows that is left out"},
 		{Name: figureField, Type: sdk.String, Texts: names, Doc: "which of them"},
 	}
 	return append(append(fields, p.Interval.With(linear.Fields("the number, or the share", 0))...), linear.Flag(linear.TooFew))
@@ -209,7 +212,8 @@ func (p params) expected(unit float64, n linear.Noise) []sdk.ExpectedError {
 	return []sdk.ExpectedError{
 		{Field: linear.EstimateField, NoiseSD: each, Half95: unit * n.Tail(0.05), Note: "units"},
 		{Field: linear.EstimateField, NoiseSD: rows, Half95: sd(all[0].weights, unit*n.Tail(0.05)), Note: "rows"},
-		{Field: linear.EstimateField, Note: "share: the noise in it is about that in the number of rows, over that number", SamplingNote: "the whole table is read"},
+		{Field: linear.EstimateField, Note: "share: the noise in it is about that in the number of rows, over that number",
+			SamplingNote: "the whole table is read"},
 	}
 }
 

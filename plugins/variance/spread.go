@@ -74,8 +74,9 @@ func (s *spread) expected(public sdk.Public, n linear.Noise) sdk.ExpectedError {
 	width := s.column.Upper - s.column.Lower
 	if s.root {
 		return sdk.ExpectedError{
-			Field:        linear.EstimateField,
-			Note:         s.column.Name + ": noise of standard deviation at most " + linear.Figure(s.noise(n)*width*width/2) + "/(m·d) in the first order, m the number of values (the column count), d their standard deviation" + s.interval.WideStrata(public),
+			Field: linear.EstimateField,
+			Note: s.column.Name + ": noise of standard deviation at most " + linear.Figure(s.noise(n)*width*width/2) +
+				"/(m·d) in the first order, m the number of values (the column count), d their standard deviation" + s.interval.WideStrata(public),
 			SamplingNote: "it depends on the values, which are secret; the more of them and the wider they are spread, the smaller it is",
 		}
 	}

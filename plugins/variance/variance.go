@@ -48,7 +48,8 @@ func (m Mechanism) output(p params) []sdk.Field {
 	}
 	mean := linear.Number("mean", "the mean of the values, with noise")
 	mean.Of = []string{p.Column}
-	return slices.Insert(append(linear.Of(p.Interval.WithError(linear.Fields(what, 0)), of, nil), linear.Flag(linear.TooFew)), 2, mean, linear.Counted())
+	return slices.Insert(append(linear.Of(p.Interval.WithError(linear.Fields(what, 0)), of, nil), linear.Flag(linear.TooFew)), 2, mean,
+		linear.Counted())
 }
 
 func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {

@@ -78,7 +78,8 @@ func (r Row) Event() (privacy.Event, privacy.Relation) {
 		}
 		return repeat(privacy.Poisson{Rate: in.Gamma, Event: privacy.Pure{Eps: math.Log(in.P/(1-in.P)) * (1 + 1e-15)}}), privacy.AddRemove
 	case "t4b":
-		return repeat(privacy.WithoutReplacement{Take: int64(math.Round(in.Q * 1e6)), Of: 1e6, Event: privacy.Gaussian{Sigma: in.Sigma, Sensitivity: one}}), privacy.ReplaceOne
+		return repeat(privacy.WithoutReplacement{Take: int64(math.Round(in.Q * 1e6)), Of: 1e6,
+			Event: privacy.Gaussian{Sigma: in.Sigma, Sensitivity: one}}), privacy.ReplaceOne
 	case "t6":
 		if in.Mechanism == "k_randomized_response" {
 			return repeat(privacy.RandomizedResponse{K: in.K, Eps0: in.Eps0}), privacy.ReplaceOne

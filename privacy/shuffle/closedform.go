@@ -6,7 +6,8 @@ import (
 )
 
 // ClosedForm is the closed form of "Hiding among the clones" (Feldman, McMillan and Talwar 2021, Theorem 3.1 as their reference code
-// evaluates it), for display beside the numeric bound, which is several times smaller. It is an error where the theorem does not apply: eps0 > log(n/(16·log(4/δ))).
+// evaluates it), for display beside the numeric bound, which is several times smaller. It is an error where the theorem
+// does not apply: eps0 > log(n/(16·log(4/δ))).
 //
 // # Contract
 //

@@ -132,8 +132,9 @@ func (r *response) window(m float64) window {
 	return w
 }
 
-// excess evaluates E[(t − base − slope·j)_+], j ~ Bin(t, ½), for t increasing by one: with J = (t − base)/slope it is slope·E[(J − j)_+], which
-// follows from the probabilities P[j = j*] and P[j <= j*] at the last j* below J, and these are carried from one t to the next.
+// excess evaluates E[(t − base − slope·j)_+], j ~ Bin(t, ½), for t increasing by one: with J = (t − base)/slope it is
+// slope·E[(J − j)_+], which follows from the probabilities P[j = j*] and P[j <= j*] at the last j* below J, and these
+// are carried from one t to the next.
 type excess struct {
 	base, slope float64
 	t, j        float64 // where pmf and cdf are valid

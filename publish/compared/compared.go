@@ -117,13 +117,16 @@ func together(a, b *report.Report) string {
 	x, y := a.Budget, b.Budget
 	switch {
 	case !same:
-		return "the two guarantees protect different things (" + neighbours(a.Dataset) + "; " + neighbours(b.Dataset) + "): they cannot be compared, and there is no sum"
+		return "the two guarantees protect different things (" + neighbours(a.Dataset) + "; " + neighbours(b.Dataset) +
+			"): they cannot be compared, and there is no sum"
 	case x != nil && y != nil && x.Ledger == y.Ledger && x.Sequence == y.Sequence && x.Sequence > 0:
 		return "both folders hold the releases of one run, which was charged once: " + report.Charge(a.Guarantee)
 	}
-	g := report.Guarantee{Epsilon: report.SumUp(a.Guarantee.Epsilon, b.Guarantee.Epsilon), Delta: report.SumUp(a.Guarantee.Delta, b.Guarantee.Delta), Relation: a.Guarantee.Relation}
+	g := report.Guarantee{Epsilon: report.SumUp(a.Guarantee.Epsilon, b.Guarantee.Epsilon),
+		Delta: report.SumUp(a.Guarantee.Delta, b.Guarantee.Delta), Relation: a.Guarantee.Relation}
 	text := report.Charge(g) + ": " + report.Chance(g, a.Dataset)
-	if both := append(slices.Clone(a.Dataset.PublicColumns), b.Dataset.PublicColumns...); !slices.Equal(a.Dataset.PublicColumns, b.Dataset.PublicColumns) {
+	if both := append(slices.Clone(a.Dataset.PublicColumns), b.Dataset.PublicColumns...); !slices.Equal(a.Dataset.PublicColumns,
+		b.Dataset.PublicColumns) {
 		slices.Sort(both)
 		text += "; this holds for a change that keeps " + strings.Join(slices.Compact(both), " and ") + ": one of the two runs protects no other"
 	}
@@ -137,7 +140,8 @@ func together(a, b *report.Report) string {
 			larger = b.Guarantee
 		}
 		larger.Delta = math.Max(a.Guarantee.Delta, b.Guarantee.Delta)
-		return "for a " + a.Dataset.One() + " in one of the two slices at most " + report.Charge(larger) + "; for one that is in both at most " + text
+		return "for a " + a.Dataset.One() + " in one of the two slices at most " + report.Charge(larger) +
+			"; for one that is in both at most " + text
 	}
 	return "at most " + text
 }
@@ -185,7 +189,8 @@ func differences(id string, a, b report.Release, left, right report.Table) Diffe
 		}
 		gaps = append(gaps, d.gap)
 	}
-	out.Picture = report.Dots(id, "Differences of "+out.Release, gaps, "what noise alone explains, in 95 of 100 cases", "what noise and sampling explain")
+	out.Picture = report.Dots(id, "Differences of "+out.Release, gaps, "what noise alone explains, in 95 of 100 cases",
+		"what noise and sampling explain")
 	return out
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// WriteCSV writes the values that both runs have, one in a row, with two intervals for each difference: what noise alone explains, and what noise
-// and sampling explain. Each holds the difference between the two in 95 of 100 cases, and is blank where it is not public.
+// WriteCSV writes the values that both runs have, one in a row, with two intervals for each difference: what noise
+// alone explains, and what noise and sampling explain. Each holds the difference between the two in 95 of 100 cases,
+// and is blank where it is not public.
 func (c *Comparison) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	rows := [][]string{{"release", "value", "a", "b", "difference", "noise_low", "noise_high", "interval_low", "interval_high", "verdict"}}

@@ -50,11 +50,13 @@ func Registry(r *report.Report, date string) (*Entry, error) {
 - Ledger: whoever keeps it sees what was spent and the released files, and no row.
 - Readers: anybody. They see the releases and the public report. An attacker may know everything about all other units.`)
 	many := "One release"
-	details := "The releases of this entry were made in one run. An account in a durable ledger adds up what every run on these data costs, and refuses a run that would exceed its limit. The limit does not renew."
+	details := "The releases of this entry were made in one run. An account in a durable ledger adds up what every run on these data " +
+		"costs, and refuses a run that would exceed its limit. The limit does not renew."
 	if d.Slice != nil {
 		many = "Many releases"
 		details = "One publication for each value of " + d.Slice.Column + "; this entry is about " + d.Slice.Is +
-			". Each slice has an account of its own in a durable ledger, which refuses a run that would exceed its limit. What a unit in several slices loses adds up."
+			". Each slice has an account of its own in a durable ledger, which refuses a run that would exceed its limit. " +
+			"What a unit in several slices loses adds up."
 	}
 	e.set(model+"release_type", many)
 	e.set(model+"release_type_details", details)
@@ -63,7 +65,8 @@ func Registry(r *report.Report, date string) (*Entry, error) {
 		source = "Dynamic"
 	}
 	e.set(model+"data_source_type", source)
-	e.set(model+"data_source_type_details", strings.TrimSpace(periodOf(p)+" The data set is "+d.ID+"; the digest of the job's meaning is "+r.Job.Digest+"."))
+	e.set(model+"data_source_type_details",
+		strings.TrimSpace(periodOf(p)+" The data set is "+d.ID+"; the digest of the job's meaning is "+r.Job.Digest+"."))
 	e.set(model+"access_type", "Non-interactive")
 	e.set(model+"access_type_details", "The queries are fixed in a job file before any data is read.")
 
@@ -78,9 +81,11 @@ func Registry(r *report.Report, date string) (*Entry, error) {
 		sources = append(sources, "- "+s)
 	}
 	e.set("deployment.administrative.sources", strings.Join(sources, "\n"))
-	e.set("deployment.administrative.notes", "- Written by "+r.Tool.Name+" "+r.Tool.Version+" from the report of the run, for the registry's schema at commit "+RegistryCommit+
-		".\n- The guarantee holds if no bound, domain or other public fact was taken from the data, and if the sensitivities of the mechanisms are what they claim.\n"+
-		"- Public facts of the job were not checked by anybody but its author.")
+	e.set("deployment.administrative.notes",
+		"- Written by "+r.Tool.Name+" "+r.Tool.Version+" from the report of the run, for the registry's schema at commit "+RegistryCommit+
+			".\n- The guarantee holds if no bound, domain or other public fact was taken from the data, and if the sensitivities of the "+
+			"mechanisms are what they claim.\n"+
+			"- Public facts of the job were not checked by anybody but its author.")
 	e.list("deployment.administrative.registry_authors", p.Contact)
 	out, err := e.finish()
 	if out != nil {
@@ -166,7 +171,8 @@ func dataDomain(r *report.Report) string {
 	}
 	for _, x := range r.Draws {
 		if x.Design != "full" {
-			out = append(out, "The sample "+x.Name+" was drawn from the table by the program ("+x.Design+"); the guarantee is about the whole table.")
+			out = append(out,
+				"The sample "+x.Name+" was drawn from the table by the program ("+x.Design+"); the guarantee is about the whole table.")
 		}
 	}
 	return strings.Join(out, " ")
@@ -216,7 +222,8 @@ func unitDetails(r *report.Report) string {
 		out = append(out, fmt.Sprintf("A %s counts in at most %d groups of a release, with at most %d rows in each.", d.One(), c.Groups, c.Rows))
 	}
 	if s := d.Slice; s != nil {
-		out = append(out, "The parameters are about the slice "+s.Column+" = "+s.Is+"; what a "+d.One()+" in several slices loses is the sum over them.")
+		out = append(out,
+			"The parameters are about the slice "+s.Column+" = "+s.Is+"; what a "+d.One()+" in several slices loses is the sum over them.")
 	}
 	return strings.Join(out, " ")
 }
@@ -245,7 +252,8 @@ func parameterDetails(r *report.Report) string {
 	for _, e := range r.Releases {
 		line := "- " + e.Name + ": " + point(e.Guarantee)
 		if e.From != report.All {
-			line += "; before amplification by sampling it may spend epsilon " + report.Allowed(e.Sample.Epsilon) + ", delta " + report.Allowed(e.Sample.Delta) + " on the sample " + e.From
+			line += "; before amplification by sampling it may spend epsilon " + report.Allowed(e.Sample.Epsilon) + ", delta " +
+				report.Allowed(e.Sample.Delta) + " on the sample " + e.From
 		}
 		lines = append(lines, line)
 	}
@@ -255,7 +263,8 @@ func parameterDetails(r *report.Report) string {
 		methods = append(methods, name+" "+report.Spent(eps))
 	}
 	slices.Sort(methods)
-	return strings.Join(append(out, "Bounds on epsilon by method at the same delta: "+strings.Join(methods, ", ")+"; the smallest is charged."), "\n")
+	return strings.Join(
+		append(out, "Bounds on epsilon by method at the same delta: "+strings.Join(methods, ", ")+"; the smallest is charged."), "\n")
 }
 
 // localReleases are those by randomized response.
@@ -296,9 +305,11 @@ func postProcessing(r *report.Report) string {
 }
 
 func composition(r *report.Report) string {
-	out := []string{"Inside a draw everything is composed on the sample and amplified once; draws are composed with each other by the method that is charged (" + r.Guarantee.Method + ")."}
+	out := []string{"Inside a draw everything is composed on the sample and amplified once; draws are composed with each other by the " +
+		"method that is charged (" + r.Guarantee.Method + ")."}
 	if b := r.Budget; b != nil {
-		out = append(out, "Across jobs a ledger adds up with the filter "+b.Filter+", which holds when later jobs are chosen after earlier releases were read.")
+		out = append(out, "Across jobs a ledger adds up with the filter "+b.Filter+
+			", which holds when later jobs are chosen after earlier releases were read.")
 	}
 	out = append(out, "The event of this run: "+r.Guarantee.EventText)
 	return strings.Join(out, " ")
@@ -308,7 +319,8 @@ func preprocessing(r *report.Report) string {
 	out := []string{"- Bounds, domains and sizes were declared in the job before data was read; values beyond a bound are moved to it."}
 	for _, d := range r.Draws {
 		if a := d.Amplification; a != nil {
-			out = append(out, fmt.Sprintf("- Sample %s: %s at a rate of %.4g, drawn by the program from the table and kept secret. Amplification: %s (%s).", d.Name, d.Design, a.Rate, a.Rule, a.Source))
+			out = append(out, fmt.Sprintf("- Sample %s: %s at a rate of %.4g, drawn by the program from the table and kept secret. "+
+				"Amplification: %s (%s).", d.Name, d.Design, a.Rate, a.Rule, a.Source))
 		}
 	}
 	switch r.Dataset.UnitRows {
@@ -318,7 +330,8 @@ func preprocessing(r *report.Report) string {
 		out = append(out, "- The rows of a unit were capped before anything was counted.")
 	case "joined":
 		for _, t := range r.Dataset.Tables {
-			out = append(out, "- Table "+t.Name+" was joined with the others by the unit; the rows of a unit in it were "+map[string]string{"": "at most one", "folded": "folded into one", "capped": "capped"}[t.UnitRows]+" before anything was counted.")
+			out = append(out, "- Table "+t.Name+" was joined with the others by the unit; the rows of a unit in it were "+
+				map[string]string{"": "at most one", "folded": "folded into one", "capped": "capped"}[t.UnitRows]+" before anything was counted.")
 		}
 	}
 	if r.Look == nil {
@@ -343,8 +356,10 @@ func mechanisms(r *report.Report) string {
 		out = append(out, line+". Event: "+e.Guarantee.EventText)
 	}
 	text := shortened(out, 40)
-	text += "\n- Program: " + r.Tool.Name + " " + r.Tool.Version + ". The noise is drawn exactly, on integers, from the operating system's random source, by the host and not by the mechanism: " +
-		"floating point adds no attack. Mechanisms run in processes of their own" + sandboxText(r) + ". Failures are told by fixed codes, and no file that is published holds a run time."
+	text += "\n- Program: " + r.Tool.Name + " " + r.Tool.Version +
+		". The noise is drawn exactly, on integers, from the operating system's random source, by the host and not by the mechanism: " +
+		"floating point adds no attack. Mechanisms run in processes of their own" + sandboxText(r) + ". Failures are told by fixed codes, " +
+		"and no file that is published holds a run time."
 	return text
 }
 

@@ -16,12 +16,14 @@ import (
 // Words that a reader of YAML 1.1 does not take for text.
 var (
 	boolean11 = regexp.MustCompile(`^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$`)
-	float11   = regexp.MustCompile(`^(?:[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
-	int11     = regexp.MustCompile(`^(?:[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+)$`)
-	null11    = regexp.MustCompile(`^(?:~|null|Null|NULL|)$`)
-	time11    = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*)?$`)
-	fileRule  = regexp.MustCompile(`^[a-z0-9_]+\.yaml$`)
-	slashes   = regexp.MustCompile(`\\\\[^()]|\\\\$`)
+	float11   = regexp.MustCompile(
+		`^(?:[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
+	int11 = regexp.MustCompile(
+		`^(?:[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+)$`)
+	null11   = regexp.MustCompile(`^(?:~|null|Null|NULL|)$`)
+	time11   = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*)?$`)
+	fileRule = regexp.MustCompile(`^[a-z0-9_]+\.yaml$`)
+	slashes  = regexp.MustCompile(`\\\\[^()]|\\\\$`)
 )
 
 // Problems lists the rules of the registry that an entry breaks. It cannot tell whether an
@@ -173,5 +175,6 @@ func isText(n *yaml.Node) bool {
 		return false
 	}
 	v := n.Value
-	return !plainScalar(n) || !boolean11.MatchString(v) && !float11.MatchString(v) && !int11.MatchString(v) && !null11.MatchString(v) && !time11.MatchString(v)
+	return !plainScalar(n) || !boolean11.MatchString(v) && !float11.MatchString(v) && !int11.MatchString(v) && !null11.MatchString(v) &&
+		!time11.MatchString(v)
 }

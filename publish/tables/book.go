@@ -69,7 +69,8 @@ func Make(r *report.Report, values map[string]report.Table, rules Rules) (files 
 // list makes the table of the tables.
 func (b *book) list() table {
 	t := table{name: listName, sheet: b.t("tables"), title: b.title()}
-	for _, c := range []struct{ name, kind string }{{"table", "string"}, {"file", "string"}, {"title", "string"}, {"mechanism", "string"}, {"from", "string"}, {"filter", "string"},
+	for _, c := range []struct{ name, kind string }{{"table", "string"}, {"file", "string"}, {"title", "string"}, {"mechanism", "string"},
+		{"from", "string"}, {"filter", "string"},
 		{"epsilon", "float64"}, {"delta", "float64"}, {"unit", "string"}, {"rows", "int64"}, {"limits", "string"}} {
 		t.columns = append(t.columns, column{name: c.name, doc: b.t(c.name), kind: c.kind})
 	}
@@ -109,7 +110,8 @@ func (b *book) title() string {
 // dictionary makes the table of all columns: those that are published, and those of the private table that they are computed from.
 func (b *book) dictionary() table {
 	t := table{name: dictionaryName, sheet: b.t("dictionary"), title: b.title()}
-	for _, c := range []struct{ name, kind string }{{"table", "string"}, {"column", "string"}, {"role", "string"}, {"type", "string"}, {"meaning", "string"},
+	for _, c := range []struct{ name, kind string }{{"table", "string"}, {"column", "string"}, {"role", "string"}, {"type", "string"},
+		{"meaning", "string"},
 		{"lower", "float64"}, {"upper", "float64"}, {"clipping", "string"}, {"missing", "string"}, {"outside", "string"}} {
 		t.columns = append(t.columns, column{name: c.name, doc: b.t(c.name), kind: c.kind})
 	}

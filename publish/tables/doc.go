@@ -5,8 +5,9 @@
 // It reads report.json and released values alone, so everything in it is post-processing and costs nothing. The same run and
 // the same rules give the same bytes.
 //
-// The workbooks are written here, with archive/zip and encoding/xml's escapes: a publication needs texts, numbers and their decimals, which take
-// a page for each format. No Go library writes both formats, and the one that writes Excel's brings ten modules.
+// The workbooks are written here, with archive/zip and encoding/xml's escapes: a publication needs texts, numbers and
+// their decimals, which take a page for each format. No Go library writes both formats, and the one that writes Excel's
+// brings ten modules.
 //
 // The package may import report and the standard library.
 package tables

@@ -28,7 +28,8 @@ func (b *book) csvw(t table) ([]byte, error) {
 	}
 	about := map[string]any{
 		"@context": []any{"http://www.w3.org/ns/csvw", map[string]any{"@language": b.language}}, "url": t.name + ".csv",
-		"dc:title": t.title, "dc:description": strings.Join(t.notes, " "), "dc:isPartOf": b.title(), "tableSchema": map[string]any{"columns": columns},
+		"dc:title": t.title, "dc:description": strings.Join(t.notes, " "), "dc:isPartOf": b.title(),
+		"tableSchema": map[string]any{"columns": columns},
 	}
 	if p := b.report.Publication; p != nil {
 		for key, text := range map[string]string{"dc:publisher": p.Publisher, "dc:issued": p.Published, "dc:coverage": p.Period} {
@@ -69,14 +70,17 @@ func (b *book) dcat(files []File) ([]byte, error) {
 	languages := map[string]string{"en": "ENG", "de": "DEU"}
 	record := map[string]any{
 		"@context": map[string]any{
-			"dcat": "http://www.w3.org/ns/dcat#", "dct": "http://purl.org/dc/terms/", "foaf": "http://xmlns.com/foaf/0.1/", "vcard": "http://www.w3.org/2006/vcard/ns#",
-			"rdfs": "http://www.w3.org/2000/01/rdf-schema#", "spdx": "http://spdx.org/rdf/terms#", "xsd": "http://www.w3.org/2001/XMLSchema#",
+			"dcat": "http://www.w3.org/ns/dcat#", "dct": "http://purl.org/dc/terms/", "foaf": "http://xmlns.com/foaf/0.1/",
+			"vcard": "http://www.w3.org/2006/vcard/ns#",
+			"rdfs":  "http://www.w3.org/2000/01/rdf-schema#", "spdx": "http://spdx.org/rdf/terms#", "xsd": "http://www.w3.org/2001/XMLSchema#",
 		},
 		"@id": "urn:dprelease:job:" + strings.ReplaceAll(r.Job.Digest, ":", "-"), "@type": "dcat:Dataset",
-		"dct:identifier": r.Job.Digest, "dct:title": lang(b.title()), "dct:language": map[string]any{"@id": "http://publications.europa.eu/resource/authority/language/" + languages[b.language]},
+		"dct:identifier": r.Job.Digest, "dct:title": lang(b.title()),
+		"dct:language":    map[string]any{"@id": "http://publications.europa.eu/resource/authority/language/" + languages[b.language]},
 		"dct:description": lang(strings.TrimSpace(p.IntendedUse + " " + r.Promise())),
-		"dct:provenance":  map[string]any{"@type": "dct:ProvenanceStatement", "rdfs:label": lang(strings.TrimSpace(r.Promise() + " " + strings.Join(limits, " ")))},
-		"dcat:keyword":    []any{map[string]any{"@value": "differential privacy", "@language": "en"}},
+		"dct:provenance": map[string]any{"@type": "dct:ProvenanceStatement",
+			"rdfs:label": lang(strings.TrimSpace(r.Promise() + " " + strings.Join(limits, " ")))},
+		"dcat:keyword": []any{map[string]any{"@value": "differential privacy", "@language": "en"}},
 	}
 	if p.Sector != "" {
 		record["dcat:keyword"] = append(record["dcat:keyword"].([]any), lang(p.Sector))

@@ -7,8 +7,9 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// Rules say which values are marked and which are left blank, by their relative error: the standard deviation of the error over the released
-// value. Both are noisy or public, so that a mark tells nothing that the release does not. 0 stands for no rule.
+// Rules say which values are marked and which are left blank, by their relative error: the standard deviation of the
+// error over the released value. Both are noisy or public, so that a mark tells nothing that the release does not. 0
+// stands for no rule.
 type Rules struct{ Flag, Blank float64 }
 
 // The marks of SDMX's list of observation states. No mark is a normal value.

@@ -22,7 +22,8 @@ func xlsx(all []table) ([]byte, error) {
 	const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 	const packages = "http://schemas.openxmlformats.org/package/2006/"
 	const kind = "application/vnd.openxmlformats-officedocument.spreadsheetml."
-	types := `<Override PartName="/xl/workbook.xml" ContentType="` + kind + `sheet.main+xml"/><Override PartName="/xl/styles.xml" ContentType="` + kind + `styles+xml"/>`
+	types := `<Override PartName="/xl/workbook.xml" ContentType="` + kind +
+		`sheet.main+xml"/><Override PartName="/xl/styles.xml" ContentType="` + kind + `styles+xml"/>`
 	var sheets, links strings.Builder
 	var parts []part
 	for i, t := range all {
@@ -30,14 +31,19 @@ func xlsx(all []table) ([]byte, error) {
 		types += `<Override PartName="/xl/worksheets/sheet` + n + `.xml" ContentType="` + kind + `worksheet+xml"/>`
 		sheets.WriteString(`<sheet name="` + escaped(t.sheet) + `" sheetId="` + n + `" r:id="r` + n + `"/>`)
 		links.WriteString(`<Relationship Id="r` + n + `" Type="` + office + `/worksheet" Target="worksheets/sheet` + n + `.xml"/>`)
-		parts = append(parts, part{name: "xl/worksheets/sheet" + n + ".xml", text: xmlHead + `<worksheet ` + main + `>` + t.sheetXML() + `</worksheet>`})
+		parts = append(parts,
+			part{name: "xl/worksheets/sheet" + n + ".xml", text: xmlHead + `<worksheet ` + main + `>` + t.sheetXML() + `</worksheet>`})
 	}
 	links.WriteString(`<Relationship Id="styles" Type="` + office + `/styles" Target="styles.xml"/>`)
 	return archive(append([]part{
-		{name: "[Content_Types].xml", text: xmlHead + `<Types xmlns="` + packages + `content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>` + types + `</Types>`},
-		{name: "_rels/.rels", text: xmlHead + `<Relationships xmlns="` + packages + `relationships"><Relationship Id="r1" Type="` + office + `/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
-		{name: "xl/workbook.xml", text: xmlHead + `<workbook ` + main + ` xmlns:r="` + office + `"><sheets>` + sheets.String() + `</sheets></workbook>`},
-		{name: "xl/_rels/workbook.xml.rels", text: xmlHead + `<Relationships xmlns="` + packages + `relationships">` + links.String() + `</Relationships>`},
+		{name: "[Content_Types].xml", text: xmlHead + `<Types xmlns="` + packages +
+			`content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>` + types + `</Types>`},
+		{name: "_rels/.rels", text: xmlHead + `<Relationships xmlns="` + packages + `relationships"><Relationship Id="r1" Type="` + office +
+			`/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+		{name: "xl/workbook.xml", text: xmlHead + `<workbook ` + main + ` xmlns:r="` + office + `"><sheets>` + sheets.String() +
+			`</sheets></workbook>`},
+		{name: "xl/_rels/workbook.xml.rels", text: xmlHead + `<Relationships xmlns="` + packages + `relationships">` + links.String() +
+			`</Relationships>`},
 		{name: "xl/styles.xml", text: xmlHead + `<styleSheet ` + main + `>` + xlsxStyles() + `</styleSheet>`},
 	}, parts...))
 }
@@ -63,13 +69,15 @@ func xlsxStyles() string {
 		`<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>` +
 		`<borders count="2"><border><left/><right/><top/><bottom/><diagonal/></border><border><left/><right/><top/><bottom style="thin"/><diagonal/></border></borders>` +
 		`<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>` +
-		fmt.Sprintf(`<cellXfs count="%d">`, numberStyle+scientific+1) + fmt.Sprintf(text, 0, 0) + fmt.Sprintf(text, 1, 0) + fmt.Sprintf(text, 2, 1) + fmt.Sprintf(text, 3, 0) + numbers.String() + `</cellXfs>`
+		fmt.Sprintf(`<cellXfs count="%d">`, numberStyle+scientific+1) + fmt.Sprintf(text, 0, 0) + fmt.Sprintf(text, 1, 0) +
+		fmt.Sprintf(text, 2, 1) + fmt.Sprintf(text, 3, 0) + numbers.String() + `</cellXfs>`
 }
 
 // sheetXML writes the title, the columns, the rows and the notes of a table below each other.
 func (t table) sheetXML() string {
 	var out strings.Builder
-	out.WriteString(`<sheetViews><sheetView workbookViewId="0"><pane ySplit="3" topLeftCell="A4" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>`)
+	out.WriteString(`<sheetViews><sheetView workbookViewId="0"><pane ySplit="3" topLeftCell="A4" activePane="bottomLeft" ` +
+		`state="frozen"/></sheetView></sheetViews><cols>`)
 	for k := range t.columns {
 		fmt.Fprintf(&out, `<col min="%d" max="%d" width="%d" customWidth="1"/>`, k+1, k+1, t.width(k))
 	}

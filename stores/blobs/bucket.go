@@ -89,7 +89,8 @@ func (b *Bucket) Read(ctx context.Context, key string) ([]byte, error) {
 
 // Create makes a new object, whole or not at all.
 func (b *Bucket) Create(ctx context.Context, key string, data []byte) error {
-	return failed(ctx, b.blobs.WriteAll(ctx, key, data, &blob.WriterOptions{IfNotExist: true, ContentType: "application/octet-stream"}), call.ErrAnswer)
+	return failed(ctx, b.blobs.WriteAll(ctx, key, data, &blob.WriterOptions{IfNotExist: true, ContentType: "application/octet-stream"}),
+		call.ErrAnswer)
 }
 
 // Remove removes an object.

@@ -87,7 +87,8 @@ func (f *folder) name(rel string) string { return address.In(f.root, rel) }
 func (f *folder) read(ctx context.Context, rel string, most int64) ([]byte, error) {
 	fail := func(err error) ([]byte, error) { return nil, table.Refuse(f.name(rel), err) }
 	large := func() ([]byte, error) {
-		return nil, table.NewError(table.CodeLimit, f.name(rel), "has more than "+strconv.FormatInt(most>>20, 10)+" MB, which is more metadata than is read")
+		return nil, table.NewError(table.CodeLimit, f.name(rel),
+			"has more than "+strconv.FormatInt(most>>20, 10)+" MB, which is more metadata than is read")
 	}
 	if f.bucket != nil {
 		key := path.Join(f.prefix, rel)
@@ -162,14 +163,16 @@ func (f *folder) newest(ctx context.Context) (string, error) {
 		return "metadata/" + best[0], nil
 	}
 	slices.Sort(best)
-	return "", table.NewError(table.CodeUsage, f.root, "has several metadata files of the highest number: name the one that the catalog names, such as metadata/"+best[0])
+	return "", table.NewError(table.CodeUsage, f.root,
+		"has several metadata files of the highest number: name the one that the catalog names, such as metadata/"+best[0])
 }
 
 // rel returns a path of the metadata, relative to the folder. location is the folder in the metadata.
 func (f *folder) rel(location, name string) (string, error) {
 	rest, below := strings.CutPrefix(plain(name), strings.TrimRight(plain(location), "/")+"/")
 	if !below || location == "" || path.Clean(rest) != rest || !filepath.IsLocal(filepath.FromSlash(rest)) {
-		return "", table.NewError(table.CodeUnsupported, f.root, "the table lists a file outside its location: dprelease reads only what lies below the table's folder; write the table again with its own tools")
+		return "", table.NewError(table.CodeUnsupported, f.root, "the table lists a file outside its location: dprelease reads only what "+
+			"lies below the table's folder; write the table again with its own tools")
 	}
 	if strings.ContainsFunc(rest, func(r rune) bool { return !unicode.IsPrint(r) }) { // messages name files
 		return "", table.NewError(table.CodeUnsupported, f.root, "the table lists a file whose name cannot be printed")

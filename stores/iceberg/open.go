@@ -312,7 +312,8 @@ func (r *reader) manifest(ctx context.Context, m lib.ManifestFile, text []byte, 
 		file := entry.DataFile()
 		switch {
 		case file.ContentType() != lib.EntryContentData || m.ManifestContent() != lib.ManifestContentData:
-			return r.fail(table.CodeUnsupported, "the snapshot has delete files or deletion vectors: some rows of its files do not count; rewrite the files of the table (rewrite_data_files), and name the new snapshot")
+			return r.fail(table.CodeUnsupported, "the snapshot has delete files or deletion vectors: some rows of its files do not count; "+
+				"rewrite the files of the table (rewrite_data_files), and name the new snapshot")
 		case file.FileFormat() != lib.ParquetFile:
 			return r.fail(table.CodeUnsupported, "the snapshot has files that are not Parquet")
 		case len(out.Files) == maxFiles:

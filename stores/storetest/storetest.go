@@ -86,7 +86,8 @@ func (s *Server) Put(t testing.TB, key string, data []byte) {
 	t.Helper()
 	b := s.open(t)
 	defer b.Close()
-	if err := b.Upload(context.Background(), key, bytes.NewReader(data), &blob.WriterOptions{ContentType: "application/octet-stream"}); err != nil {
+	if err := b.Upload(context.Background(), key, bytes.NewReader(data),
+		&blob.WriterOptions{ContentType: "application/octet-stream"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -63,7 +63,8 @@ func gather(parts []Part) (out []share, total float64, err error) {
 	for _, p := range parts {
 		n, err := asNode(p.Mechanism)
 		if err == nil {
-			err = check(p.Weight >= 1 && p.Weight == math.Floor(p.Weight) && p.Count >= 1 && p.Weight*float64(p.Count) < 1<<50, "allotment: weights must be whole numbers (%v)", p.Weight)
+			err = check(p.Weight >= 1 && p.Weight == math.Floor(p.Weight) && p.Count >= 1 && p.Weight*float64(p.Count) < 1<<50,
+				"allotment: weights must be whole numbers (%v)", p.Weight)
 		}
 		if err != nil {
 			return nil, 0, err

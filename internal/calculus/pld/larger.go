@@ -19,7 +19,8 @@ type worse struct{ a, b node }
 func Larger(a, b Mechanism) Mechanism {
 	return build(a, func(a node) Mechanism {
 		return build(b, func(b node) Mechanism {
-			if c, ok := b.(composition); ok && slices.ContainsFunc(c.terms, func(t term) bool { return t.count >= 1 && t.node.key() == a.key() }) || a.key() == b.key() {
+			if c, ok := b.(composition); ok &&
+				slices.ContainsFunc(c.terms, func(t term) bool { return t.count >= 1 && t.node.key() == a.key() }) || a.key() == b.key() {
 				return b // which runs a, and more
 			}
 			return worse{a, b}

@@ -4,7 +4,8 @@ import "math"
 
 // Curve is an upper bound on the Rényi divergence of order alpha in (1, Inf), in both directions, for one fixed relation.
 // It returns +Inf where no bound is known (and for an alpha that is not above 1), and is never NaN, never negative and
-// non-decreasing in alpha (up to the looseness of the bound, see [WithoutReplacement]). A curve at alpha = +Inf bounds the max-divergence, that is pure epsilon.
+// non-decreasing in alpha (up to the looseness of the bound, see [WithoutReplacement]). A curve at alpha = +Inf bounds
+// the max-divergence, that is pure epsilon.
 type Curve func(alpha float64) float64
 
 // margin is the relative amount by which every computed curve is moved outward (P17). Rounding error of the sums and integrals in

@@ -27,7 +27,8 @@ var (
 
 // known are the nodes of a query tree that call nothing, or only what treeFunctions and treeOperators find. Steps that
 // look at other rows are known, too: judge refuses them with a reason. PostgreSQL 16 gave some of them longer names.
-var known = strings.Fields(`QUERY RTE RANGETBLENTRY RTEPERMISSIONINFO ALIAS FROMEXPR RANGETBLREF TARGETENTRY VAR CONST FUNCEXPR NAMEDARGEXPR OPEXPR BOOLEXPR
+var known = strings.Fields(
+	`QUERY RTE RANGETBLENTRY RTEPERMISSIONINFO ALIAS FROMEXPR RANGETBLREF TARGETENTRY VAR CONST FUNCEXPR NAMEDARGEXPR OPEXPR BOOLEXPR
 	CASE CASEEXPR WHEN CASEWHEN CASETESTEXPR COALESCE COALESCEEXPR MINMAX MINMAXEXPR NULLTEST BOOLEANTEST NULLIFEXPR DISTINCTEXPR SCALARARRAYOPEXPR
 	ARRAY ARRAYEXPR RELABELTYPE COERCEVIAIO COLLATE COLLATEEXPR SORTGROUPCLAUSE SETOPERATIONSTMT COMMONTABLEEXPR
 	AGGREF WINDOWFUNC WINDOWCLAUSE SUBLINK JOINEXPR TABLESAMPLECLAUSE RANGETBLFUNCTION ROWMARKCLAUSE GROUPINGFUNC GROUPINGSET`)
@@ -50,7 +51,8 @@ func (t *trees) notice(_ *pgconn.PgConn, n *pgconn.Notice) {
 // The server does not run the query, and evaluates nothing of it.
 func pure(ctx context.Context, tx *session, query string, seen *trees) error {
 	refuse := func(why string) error {
-		return &table.Error{Code: table.CodeUnsupported, Detail: "the query " + why + ": it may only call immutable functions that are built into PostgreSQL, which see one row and no table"}
+		return &table.Error{Code: table.CodeUnsupported, Detail: "the query " + why +
+			": it may only call immutable functions that are built into PostgreSQL, which see one row and no table"}
 	}
 	for _, set := range []string{"client_min_messages = log", "debug_pretty_print = off", "debug_print_rewritten = on"} {
 		if err := tx.exec(ctx, "set local "+set); err != nil {
@@ -93,7 +95,8 @@ func pure(ctx context.Context, tx *session, query string, seen *trees) error {
 		from called c left join pg_catalog.pg_proc p on p.oid = c.oid
 		where p.oid is null or p.oid >= $4 or p.pronamespace <> 'pg_catalog'::regnamespace or p.provolatile <> 'i' order by 1 limit 1`
 	array := func(oids []string) string { return "{" + strings.Join(oids, ",") + "}" } // of digits alone
-	row, err := tx.row(ctx, statement, array(oids(treeFunctions, tree)), array(oids(treeOperators, tree)), array(casts), strconv.Itoa(firstUserOID))
+	row, err := tx.row(ctx, statement, array(oids(treeFunctions, tree)), array(oids(treeOperators, tree)), array(casts),
+		strconv.Itoa(firstUserOID))
 	switch {
 	case err == errNoRow:
 		return nil

@@ -33,7 +33,8 @@ func Describe(ctx context.Context, s Source, columns []string) (*table.Table, er
 func within(ctx context.Context, s Source, read func(*reader) (*table.Table, error)) (*table.Table, error) {
 	c, err := pgconn.ParseConfig(s.Address)
 	if err != nil {
-		return nil, &table.Error{Code: table.CodeUsage, Detail: "the address of the database, or a setting of PostgreSQL in the environment, cannot be read"}
+		return nil, &table.Error{Code: table.CodeUsage,
+			Detail: "the address of the database, or a setting of PostgreSQL in the environment, cannot be read"}
 	}
 	var seen trees
 	c.OnNotice = seen.notice // others are dropped: they may quote a row
@@ -119,7 +120,9 @@ func relation(ctx context.Context, tx *session, name string) (string, error) {
 		return "", refused(ctx, err)
 	}
 	if kind := row[0]; kind != "r" && kind != "p" {
-		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name, Detail: "is a view, a materialized view or a foreign table, which may hide a condition: write query: select * from it, and relation: add-remove"}
+		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name,
+			Detail: "is a view, a materialized view or a foreign table, which may hide a condition: write query: select * from it, " +
+				"and relation: add-remove"}
 	}
 	return from, readable(ctx, tx, name, from)
 }
@@ -136,7 +139,8 @@ func readable(ctx context.Context, tx *session, name, quoted string) error {
 	case denied == "0":
 		return nil
 	case denied == all:
-		return &table.Error{Code: table.CodeUnreadable, File: "table " + name, Detail: "the user of the database may read none of its columns: grant select on the table"}
+		return &table.Error{Code: table.CodeUnreadable, File: "table " + name,
+			Detail: "the user of the database may read none of its columns: grant select on the table"}
 	}
 	return &table.Error{Code: table.CodeUnreadable, File: "table " + name,
 		Detail: "the user of the database may not read the columns " + row[2] + ": grant select on them, or name the others in source.query"}
@@ -162,7 +166,8 @@ func refused(ctx context.Context, err error) error {
 		{"42P01", table.CodeNotFound, "the database has no such table"},
 		{"3F", table.CodeNotFound, "the database has no such schema"},
 		{"42703", table.CodeColumn, "the query names a column that is not there"},
-		{"42501", table.CodeUnreadable, "the user of the database may not read all rows and columns that are asked for: a right is missing, or a row-level policy hides rows"},
+		{"42501", table.CodeUnreadable, "the user of the database may not read all rows and columns that are asked for: " +
+			"a right is missing, or a row-level policy hides rows"},
 		{"42601", table.CodeUsage, "the query is not one SQL statement that the server can read"},
 		{"42", table.CodeUsage, "the query names something that is not there, or puts types together that do not fit"},
 		{"25006", table.CodeUsage, "the query would change the database; it must only read"},

@@ -35,7 +35,8 @@ func judge(ctx context.Context, tx *session, query string) error {
 		return &table.Error{Code: table.CodeUnsupported, Detail: "the server does not say how it carries the query out"}
 	}
 	if why := plans[0].Plan.wrong(map[string]bool{}); why != "" {
-		return &table.Error{Code: table.CodeUnsupported, Detail: "the query " + why + ": each of its rows must be made of one row of one table, so that nobody's rows change those of others; " +
+		return &table.Error{Code: table.CodeUnsupported, Detail: "the query " + why +
+			": each of its rows must be made of one row of one table, so that nobody's rows change those of others; " +
 			"choose rows and columns here, and do the rest with fold, where, by and lookups, or in a table that is written before"}
 	}
 	return nil
@@ -69,8 +70,11 @@ func (n *node) wrong(seen map[string]bool) string {
 }
 
 var words = map[string]string{
-	"Limit": "has a limit", "Aggregate": "groups rows, or names some only once", "Group": "groups rows", "WindowAgg": "has a window", "Unique": "names rows only once", "SetOp": "compares tables",
-	"Nested Loop": "joins tables", "Hash Join": "joins tables", "Merge Join": "joins tables", "Sample Scan": "has a tablesample", "ProjectSet": "makes several rows of one",
-	"Function Scan": "reads a function", "CTE Scan": "reads a part of itself again", "Recursive Union": "is recursive", "Foreign Scan": "reads a foreign table", "ModifyTable": "changes a table",
+	"Limit": "has a limit", "Aggregate": "groups rows, or names some only once", "Group": "groups rows", "WindowAgg": "has a window",
+	"Unique": "names rows only once", "SetOp": "compares tables",
+	"Nested Loop": "joins tables", "Hash Join": "joins tables", "Merge Join": "joins tables", "Sample Scan": "has a tablesample",
+	"ProjectSet":    "makes several rows of one",
+	"Function Scan": "reads a function", "CTE Scan": "reads a part of itself again", "Recursive Union": "is recursive",
+	"Foreign Scan": "reads a foreign table", "ModifyTable": "changes a table",
 	"Values Scan": "reads a list of values", "LockRows": "locks rows",
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // ErrProgram is the error of a program without its companion.
-var ErrProgram = errors.New("is in object storage, which the program " + call.Program + " reads: it must stand in the same folder as this program, and does not, or does not start (make build makes both)")
+var ErrProgram = errors.New("is in object storage, which the program " + call.Program +
+	" reads: it must stand in the same folder as this program, and does not, or does not start (make build makes both)")
 
 // program is a running companion. Its methods may be called at once.
 type program struct {

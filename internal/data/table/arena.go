@@ -8,7 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/bitutil"
 )
 
-var errMemory = fail(CodeLimit, "", "its values need more memory than a run may take: a quarter of what the machine has, and for Parquet at most 768 MiB")
+var errMemory = fail(CodeLimit, "",
+	"its values need more memory than a run may take: a quarter of what the machine has, and for Parquet at most 768 MiB")
 
 // arena counts the memory of one scan, enforces its limit, and reuses buffers, so that a scan of any length allocates only
 // what is alive at once.

@@ -143,7 +143,8 @@ func (m *message) header() (byte, flat, error) {
 }
 
 // messages visits the messages between two places. marked says that an end marker follows them.
-func (f *arrowFile) messages(ctx context.Context, off, end int64, visit func(m *message, kind byte, h flat) error) (marked bool, err error) {
+func (f *arrowFile) messages(ctx context.Context, off, end int64,
+	visit func(m *message, kind byte, h flat) error) (marked bool, err error) {
 	for off < end {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -248,7 +249,8 @@ func (f *arrowFile) readFile(ctx context.Context) error {
 			return err
 		}
 		left := blocks[kind]
-		if len(left) < 24 || int64(binary.LittleEndian.Uint64(left)) != m.off || int64(int32(binary.LittleEndian.Uint32(left[8:]))) != m.body-m.off ||
+		if len(left) < 24 || int64(binary.LittleEndian.Uint64(left)) != m.off ||
+			int64(int32(binary.LittleEndian.Uint32(left[8:]))) != m.body-m.off ||
 			int64(binary.LittleEndian.Uint64(left[16:])) != m.size {
 			return fail(CodeCorrupt, "", "the footer does not list the messages of the arrow file")
 		}

@@ -129,7 +129,8 @@ func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool,
 	if len(s.fields) >= maxArrowFields || depth > maxArrowDepth || s.names > maxArrowNames {
 		return fail(CodeLimit, "", "the schema has too many fields, nests too deep, or its names are too long")
 	}
-	f := arrowField{column: Column{Name: name, Nullable: fb.byte(1) != 0, inner: depth > 0}, inList: inList, path: append(parents[:len(parents):len(parents)], len(s.fields))}
+	f := arrowField{column: Column{Name: name, Nullable: fb.byte(1) != 0, inner: depth > 0}, inList: inList,
+		path: append(parents[:len(parents):len(parents)], len(s.fields))}
 	for _, p := range parents {
 		f.column.Nullable = f.column.Nullable || s.fields[p].column.Nullable
 	}
@@ -203,7 +204,8 @@ func describeArrow(c *Column, s *storage, typ byte, t flat) string {
 		s.width = 2 << p
 	case arrowDecimal:
 		precision, scale, bits := t.int32(0, 0), t.int32(1, 0), t.int32(2, 128)
-		if scale < 0 || scale > precision || precision < 1 || precision > maxDecimalScale || bits != 32 && bits != 64 && bits != 128 && bits != 256 {
+		if scale < 0 || scale > precision || precision < 1 || precision > maxDecimalScale || bits != 32 && bits != 64 && bits != 128 &&
+			bits != 256 {
 			return "a decimal with a negative scale or an impossible width"
 		}
 		c.Scale, c.Approximate = int(scale), precision > 18

@@ -174,7 +174,8 @@ func (f *csvFile) header(text []byte) (int, error) {
 	if others := strings.Trim(csvDelimiters, string(f.Delimiter)); len(names) == 1 && !bytes.ContainsRune(raw, '"') {
 		if i := strings.IndexAny(names[0], others); i >= 0 {
 			_, at := r.FieldPos(0)
-			return 0, f.place(CodeUnsupported, line, at+i, fmt.Sprintf("the delimiter is %q, and the header holds none but %q: "+SayDelimiter+", or put the name in quotes", f.Delimiter, names[0][i]))
+			return 0, f.place(CodeUnsupported, line, at+i, fmt.Sprintf("the delimiter is %q, and the header holds none but %q: "+SayDelimiter+
+				", or put the name in quotes", f.Delimiter, names[0][i]))
 		}
 	}
 	if len(names) > pagewalk.MaxColumns {
@@ -189,7 +190,8 @@ func (f *csvFile) header(text []byte) (int, error) {
 			c = unusable(name, "it has no name")
 		case seen[name]:
 			at, column := r.FieldPos(i)
-			return 0, f.place(CodeCorrupt, at, column, "a column in front of this one has the same name") // which may be a value, where there is no header (P20)
+			// which may be a value, where there is no header (P20)
+			return 0, f.place(CodeCorrupt, at, column, "a column in front of this one has the same name")
 		case k == Timestamp:
 			c.Kind, c.Unit = k, Microsecond
 		case k == Float || k == Bool || k == Date:

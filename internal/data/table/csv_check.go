@@ -97,7 +97,8 @@ func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) er
 
 // each reads block after block and calls do for them on several goroutines. It returns the error of the earliest block
 // that has one, whichever goroutine was faster.
-func (f *csvFile) each(ctx context.Context, next func(buf []byte) (*csvBlock, []byte, error), do func(b *csvBlock, text []byte, c *cellDigests) error) error {
+func (f *csvFile) each(ctx context.Context, next func(buf []byte) (*csvBlock, []byte, error),
+	do func(b *csvBlock, text []byte, c *cellDigests) error) error {
 	var (
 		reading, mu sync.Mutex
 		cause       error

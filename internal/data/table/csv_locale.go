@@ -24,10 +24,11 @@ type Locale struct {
 }
 
 // DateForms are the ways to write a day that a Locale knows, each with 2 January 2006. Those without zeros also read days with zeros.
-var DateForms = []string{"02.01.2006", "2.1.2006", "02/01/2006", "2/1/2006", "01/02/2006", "1/2/2006", "02-01-2006", "2006/01/02", "2006.01.02", "20060102"}
+var DateForms = []string{"02.01.2006", "2.1.2006", "02/01/2006", "2/1/2006", "01/02/2006", "1/2/2006", "02-01-2006", "2006/01/02",
+	"2006.01.02", "20060102"}
 
-// plain rewrites a number, a day or a point in time as Column.read wants it, and returns false for a text that is none in this locale. It uses the
-// memory of buf, which the text may take until the next call.
+// plain rewrites a number, a day or a point in time as Column.read wants it, and returns false for a text that is none
+// in this locale. It uses the memory of buf, which the text may take until the next call.
 func (l *Locale) plain(kind Kind, text string, buf *[]byte) (string, bool) {
 	switch kind {
 	case Float:
@@ -51,8 +52,8 @@ func (l *Locale) day(text string) (string, bool) {
 	return t.Format(time.DateOnly) + rest, err == nil
 }
 
-// number rewrites a number with a decimal point and without separators. A separator stands between groups of three digits, before the decimal sign: a
-// number that has one elsewhere is written otherwise than the job says, and is none.
+// number rewrites a number with a decimal point and without separators. A separator stands between groups of three
+// digits, before the decimal sign: a number that has one elsewhere is written otherwise than the job says, and is none.
 func (l *Locale) number(text string, buf *[]byte) (string, bool) {
 	point := "."
 	if l.Decimal != "" {
@@ -92,8 +93,8 @@ func (l *Locale) number(text string, buf *[]byte) (string, bool) {
 	return unsafe.String(unsafe.SliceData(out), len(out)), len(out) > 0
 }
 
-// separator returns the length of the thousands separator at the beginning of a text, or 0. A space may be one that does not break, narrow or
-// not, and an apostrophe may be a curved one.
+// separator returns the length of the thousands separator at the beginning of a text, or 0. A space may be one that
+// does not break, narrow or not, and an apostrophe may be a curved one.
 func (l *Locale) separator(text string) int {
 	var forms []string
 	switch l.Thousands {
@@ -174,7 +175,8 @@ func (f *csvFile) find(found *Found, text []byte) ([]byte, error) {
 	}
 	seen := delimitersOf(head)
 	if len(seen) > 1 {
-		return nil, f.place(CodeUnsupported, 1, 1, fmt.Sprintf("the heading holds each of %q, and one of them stands between the names: "+SayDelimiter, seen))
+		return nil, f.place(CodeUnsupported, 1, 1,
+			fmt.Sprintf("the heading holds each of %q, and one of them stands between the names: "+SayDelimiter, seen))
 	}
 	if len(seen) == 1 && seen != "," {
 		f.Delimiter, found.Delimiter = rune(seen[0]), rune(seen[0])

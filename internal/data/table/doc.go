@@ -1,9 +1,9 @@
 // Package table reads Arrow, Parquet and CSV tables in bounded memory and writes releases.
 //
 // A table is one file, a folder or a pattern; docs/tables.md says what each means. Open reads footers, and CSV files as a
-// whole. Verify checks the skeleton of the columns that will be read without decoding a value. Scan decodes the wanted columns on all cores and
-// hands them over in row order, in blocks of at most 65,536 rows, of which the caller may pick some. A page without a
-// picked row is not decoded.
+// whole. Verify checks the skeleton of the columns that will be read without decoding a value. Scan decodes the wanted
+// columns on all cores and hands them over in row order, in blocks of at most 65,536 rows, of which the caller may pick
+// some. A page without a picked row is not decoded.
 //
 // # The type of a column
 //

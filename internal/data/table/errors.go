@@ -88,7 +88,8 @@ func refuse(name string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fail(CodeUnreadable, name, "permission denied")
 	case errors.Is(err, syscall.EMFILE):
-		return fail(CodeUnreadable, name, "too many open files: all files of a table are open at once; raise the limit (ulimit -n), or put the rows into fewer files")
+		return fail(CodeUnreadable, name,
+			"too many open files: all files of a table are open at once; raise the limit (ulimit -n), or put the rows into fewer files")
 	case errors.As(err, &other):
 		return fail(CodeUnsupported, name, other.Error())
 	case errors.As(err, &system):

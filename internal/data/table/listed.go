@@ -74,7 +74,8 @@ func (l *Listed) hold(f dataFile, i int) (later []keyPart, err error) {
 	for k := range p.cols {
 		c, id := &p.cols[k], p.footer.Leaves[k].ID
 		if id == 0 {
-			return nil, fail(CodeUnsupported, f.name(), "does not say which columns of the table it holds (its fields have no ids): write the table again with its own tools")
+			return nil, fail(CodeUnsupported, f.name(),
+				"does not say which columns of the table it holds (its fields have no ids): write the table again with its own tools")
 		}
 		field, ok := fields[id]
 		if !ok {

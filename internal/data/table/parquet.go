@@ -161,7 +161,8 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	unpacked, values := int64(page.Unpacked), int64(page.Values)
 	p := &piece{first: page.First, rows: int(page.Values), shared: []*shared{c.shared}, scratch: unpacked + int64(page.Stored)}
 	switch {
-	case c.shape != asCodes && page.Encoding == pagewalk.EncPlain && c.leaf.MaxDef == 0 && (c.leaf.Type == pagewalk.Double || c.leaf.Type == pagewalk.Int64):
+	case c.shape != asCodes && page.Encoding == pagewalk.EncPlain && c.leaf.MaxDef == 0 &&
+		(c.leaf.Type == pagewalk.Double || c.leaf.Type == pagewalk.Int64):
 		p.cost, p.scratch = unpacked, int64(page.Stored) // the values stay in the page
 	case c.shape != asCodes:
 		p.cost = values * 9

@@ -159,7 +159,8 @@ func (r *resolver) begin(base string, segments []string) error {
 // longer belong to the table.
 func (r *resolver) notManaged(dir string) error {
 	refused := func(what string) error {
-		return fail(CodeUnsupported, dir, "the folder is a "+what+" table, whose log says which of its files count; export the current rows to files of their own, and name those")
+		return fail(CodeUnsupported, dir, "the folder is a "+what+" table, whose log says which of its files count; "+
+			"export the current rows to files of their own, and name those")
 	}
 	if _, err := r.at.stat(r.at.join(dir, "_delta_log")); err == nil {
 		return refused("Delta Lake")
@@ -170,7 +171,8 @@ func (r *resolver) notManaged(dir string) error {
 	names, _ := r.at.names(r.at.join(dir, "metadata"))
 	for _, name := range names {
 		if strings.HasSuffix(name, ".metadata.json") {
-			return fail(CodeUnsupported, dir, "the folder is an Iceberg table, whose metadata say which of its files count: write iceberg and snapshot instead of path")
+			return fail(CodeUnsupported, dir,
+				"the folder is an Iceberg table, whose metadata say which of its files count: write iceberg and snapshot instead of path")
 		}
 	}
 	return nil
@@ -248,14 +250,16 @@ func (r *resolver) into(path, name string, any bool, segments []string, parts []
 }
 
 func holdsTables(path, files string) error {
-	return fail(CodeUsage, path, "the pattern matches a folder that holds tables: end it with "+files+" to leave folders out, or with ** to read all that lies below")
+	return fail(CodeUsage, path,
+		"the pattern matches a folder that holds tables: end it with "+files+" to leave folders out, or with ** to read all that lies below")
 }
 
 // file adds a file. A folder must not hold a table whose name does not say so: it would be left out in silence.
 func (r *resolver) file(path string, parts []keyPart) error {
 	if r.folder && !slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
 		if isTable(r.at.head(path)) {
-			return fail(CodeUsage, path, "a table whose name does not end in "+strings.Join(extensions, ", ")+": rename it, or name the files by a pattern")
+			return fail(CodeUsage, path,
+				"a table whose name does not end in "+strings.Join(extensions, ", ")+": rename it, or name the files by a pattern")
 		}
 		if isCSV(path) {
 			r.csv = append(r.csv, located{path: path, parts: parts})

@@ -339,7 +339,8 @@ func (s *scan) plan(ctx context.Context) error {
 
 // until returns the place of the first picked row at or behind a row of the table. It searches from a place on.
 func (p *plan) until(from int, end int64) int {
-	n, _ := slices.BinarySearchFunc(p.pick.Rows[from:], end-p.block.First, func(row uint32, limit int64) int { return cmp.Compare(int64(row), limit) })
+	n, _ := slices.BinarySearchFunc(p.pick.Rows[from:], end-p.block.First,
+		func(row uint32, limit int64) int { return cmp.Compare(int64(row), limit) })
 	return from + n
 }
 

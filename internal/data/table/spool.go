@@ -30,8 +30,9 @@ const spoolBytes = 16 << 20
 
 // arrowTypes are the Arrow types of a Spool's columns. Decimals have up to 18 digits.
 var arrowTypes = map[Kind]arrow.DataType{
-	Int: arrow.PrimitiveTypes.Int64, Float: arrow.PrimitiveTypes.Float64, Bool: arrow.FixedWidthTypes.Boolean, String: arrow.BinaryTypes.String,
-	Date: arrow.FixedWidthTypes.Date32, Time: arrow.FixedWidthTypes.Time64us, Timestamp: arrow.FixedWidthTypes.Timestamp_us,
+	Int: arrow.PrimitiveTypes.Int64, Float: arrow.PrimitiveTypes.Float64, Bool: arrow.FixedWidthTypes.Boolean,
+	String: arrow.BinaryTypes.String,
+	Date:   arrow.FixedWidthTypes.Date32, Time: arrow.FixedWidthTypes.Time64us, Timestamp: arrow.FixedWidthTypes.Timestamp_us,
 }
 
 // NewSpool makes a spool for columns of these names, kinds and scales. Times and timestamps are in microseconds.

@@ -232,9 +232,12 @@ func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *
 	case s.Format != "" && !slices.Contains(formatNames(), s.Format):
 		return nil, "", fail(CodeUsage, name, "the format must be one of "+strings.Join(formatNames(), ", "))
 	case format == "":
-		return nil, "", fail(CodeCorrupt, name, "neither "+strings.Join(toldArticled(), " nor ")+" file, and its name does not end in .csv or .csv.gz; if it is a csv file, say its dataset.source.delimiter; convert a table in any other format")
+		return nil, "",
+			fail(CodeCorrupt, name, "neither "+strings.Join(toldArticled(), " nor ")+" file, and its name does not end in .csv or .csv.gz; "+
+				"if it is a csv file, say its dataset.source.delimiter; convert a table in any other format")
 	case format != FormatCSV && s.CSV.Format() != "":
-		return nil, "", fail(CodeUnsupported, name, "delimiter, missing, encoding, decimal, thousands and dates are for csv files, and this is "+articled(format)+" file")
+		return nil, "", fail(CodeUnsupported, name,
+			"delimiter, missing, encoding, decimal, thousands and dates are for csv files, and this is "+articled(format)+" file")
 	case want != "" && format != want:
 		return nil, "", fail(CodeSchema, name, articled(format)+" file where "+want+" files were expected")
 	}

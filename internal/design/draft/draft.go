@@ -35,7 +35,8 @@ func Write(ctx context.Context, s Source) ([]byte, error) {
 	var known *table.Error
 	switch {
 	case errors.As(err, &known):
-		return nil, failure.New(failure.ExitSource, run.SourceCode(known), "%s", strings.Replace(known.Error(), table.SayDelimiter, "say it with --delimiter", 1))
+		return nil, failure.New(failure.ExitSource, run.SourceCode(known), "%s",
+			strings.Replace(known.Error(), table.SayDelimiter, "say it with --delimiter", 1))
 	case err != nil:
 		return nil, failure.As(err, failure.ExitSource, "SOURCE_UNREADABLE", "the table cannot be read")
 	}
@@ -126,7 +127,8 @@ func column(b *strings.Builder, c table.Column) {
 	fmt.Fprintf(b, "    %s: # %s\n", name, what(c))
 	switch c.Kind {
 	case table.String:
-		fmt.Fprintf(b, "      domain: %sthe values that count, such as [a, b]; or say type: text in its place, where only expressions read the column\n", Mark)
+		fmt.Fprintf(b, "      domain: %sthe values that count, such as [a, b]; or say type: text in its place, where only expressions "+
+			"read the column\n", Mark)
 	case table.Bool:
 		b.WriteString("      domain: [\"false\", \"true\"]\n")
 	case table.Date:
@@ -149,7 +151,8 @@ func column(b *strings.Builder, c table.Column) {
 
 // what describes the values that a column holds.
 func what(c table.Column) string {
-	text := map[table.Kind]string{table.Int: "whole numbers; codes are better a category: say domain in place of the bounds", table.Float: "numbers", table.Bool: "true or false",
+	text := map[table.Kind]string{table.Int: "whole numbers; codes are better a category: say domain in place of the bounds",
+		table.Float: "numbers", table.Bool: "true or false",
 		table.String: "texts", table.Decimal: "decimal numbers", table.Date: "days, which expressions read",
 		table.Time: "times of day, in seconds", table.Timestamp: "points in time, which expressions read"}[c.Kind]
 	if c.Nullable {

@@ -79,7 +79,8 @@ func (r *Reader) Wrong(p Place, hint, format string, args ...any) bool {
 // WrongAt records a problem at a position and returns false.
 func (r *Reader) WrongAt(at Pos, path, hint, format string, args ...any) bool {
 	if !r.Full() {
-		r.Problems = append(r.Problems, Problem{Pos: at, Step: StepLoad, Path: address.Hide(Shorten(path, 3*maxShown)), Message: address.Hide(fmt.Sprintf(format, args...)), Hint: address.Hide(hint)})
+		r.Problems = append(r.Problems, Problem{Pos: at, Step: StepLoad, Path: address.Hide(Shorten(path, 3*maxShown)),
+			Message: address.Hide(fmt.Sprintf(format, args...)), Hint: address.Hide(hint)})
 	}
 	return false
 }

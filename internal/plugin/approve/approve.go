@@ -112,8 +112,9 @@ func (a Approval) Add(ctx context.Context) (entry catalog.Entry, v conformance.V
 
 // try runs the suite on the stored copy, and refuses what must not be approved.
 func (a Approval) try(ctx context.Context, stored string, entry catalog.Entry) (conformance.Verdict, error) {
-	v, err := a.Check(ctx, host.Command{Name: filepath.Base(a.Source), Path: stored, SHA256: entry.SHA256, Files: entry.Beside(), Mechanism: a.Mechanism,
-		Confine: sandbox.Confinement{Mode: sandbox.Required, Read: entry.Reads}}, filepath.Dir(stored))
+	v, err := a.Check(ctx,
+		host.Command{Name: filepath.Base(a.Source), Path: stored, SHA256: entry.SHA256, Files: entry.Beside(), Mechanism: a.Mechanism,
+			Confine: sandbox.Confinement{Mode: sandbox.Required, Read: entry.Reads}}, filepath.Dir(stored))
 	switch {
 	case err != nil:
 		return v, Unchecked{err}

@@ -58,7 +58,8 @@ func (c *Catalog) remember() error {
 	case known && last.Key != c.key.String():
 		return fmt.Errorf("its public key is not the one that signed it until now; if that is meant, remove %s", at)
 	case known && c.Serial < last.Serial:
-		return fmt.Errorf("it is an old copy: its serial number is %d, and %d was used already; if that is meant, remove %s", c.Serial, last.Serial, at)
+		return fmt.Errorf("it is an old copy: its serial number is %d, and %d was used already; if that is meant, remove %s", c.Serial,
+			last.Serial, at)
 	case known && c.Serial == last.Serial:
 		return nil
 	}
@@ -75,7 +76,8 @@ func (c *Catalog) note(at string) error {
 		err = replace(at, text, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("it is signed, and which one was used last cannot be written down in %s; set XDG_STATE_HOME to a folder that can be written", filepath.Dir(at))
+		return fmt.Errorf("it is signed, and which one was used last cannot be written down in %s; set XDG_STATE_HOME to a folder that can "+
+			"be written", filepath.Dir(at))
 	}
 	return nil
 }

@@ -5,8 +5,8 @@
 // It also runs the plugin behind the operators of a job, such as where, by, fold and cap,
 // through internal/run, and compares neighbours from before the operator.
 //
-// It imports internal/plugin/host, internal/job, internal/plan, internal/run, internal/plugin/wire, plugins/sdk and its sdktest, and gRPC for
-// the checks that the host would not let happen.
+// It imports internal/plugin/host, internal/job, internal/plan, internal/run, internal/plugin/wire, plugins/sdk and its
+// sdktest, and gRPC for the checks that the host would not let happen.
 //
 // All rows that it hands over are generated. Like the suite it can refute a plugin
 // and never vouch for one; a plugin that behaves only while it is tested gets by.

@@ -38,7 +38,8 @@ var operators = []operator{
 		columns: map[string]string{"g": ""}, release: `by: [g]`},
 	{name: "by", release: `by: [g, h]`},
 	{name: "other", release: `by: [g], other: rest`},
-	{name: "fold", dataset: `fold: {x: sum, y: mean, z: max, u: min, g: mode, h: mode, i: mode}`, units: true, release: `where: "r > 0", by: [g]`},
+	{name: "fold", dataset: `fold: {x: sum, y: mean, z: max, u: min, g: mode, h: mode, i: mode}`, units: true,
+		release: `where: "r > 0", by: [g]`},
 	{name: "cap", dataset: `cap: {groups: 2, rows: 2}`, units: true, release: `by: [g]`},
 	{name: "draw", release: `from: s, where: "r > 0 || k == 'p'"`, drawn: true},
 }
@@ -59,7 +60,8 @@ type broken struct {
 // behind runs the plugin behind each operator of a job, on pairs of neighbouring tables
 // before the operator, and compares what reaches the mechanism and how far its queries
 // move. What it refuses is left out.
-func behind(ctx context.Context, p *Process, all []sdk.PlanRequest, seed uint64, ops []operator, b broken) (found []sdktest.Finding, pairs, calls int, err error) {
+func behind(ctx context.Context, p *Process, all []sdk.PlanRequest, seed uint64, ops []operator,
+	b broken) (found []sdktest.Finding, pairs, calls int, err error) {
 	about, err := p.Describe(ctx)
 	if err != nil || about.SelfNoising {
 		return nil, 0, 0, err
@@ -143,7 +145,8 @@ func (x *rehearsal) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 }
 
 // Release keeps what the mechanism is fed.
-func (x *rehearsal) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, privacy.Event, error) {
+func (x *rehearsal) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error,
+	_ host.Drawer) (sdk.Result, privacy.Event, error) {
 	t := &keeper{plan: r.Plan, table: sdktest.Table{Columns: map[string]sdk.Values{}}}
 	if err := feed(ctx, t); err != nil {
 		return sdk.Result{}, nil, err
@@ -225,7 +228,8 @@ func (x *rehearsal) attack(ctx context.Context, raw json.RawMessage) (*sdktest.F
 // job is a job with the operator.
 func (x *rehearsal) job(raw json.RawMessage) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "version: 1\njob: operators\ndataset:\n  id: generated\n  source: {path: \"%s/table.csv\"}\n  relation: %s\n", x.dir, x.relation)
+	fmt.Fprintf(&b, "version: 1\njob: operators\ndataset:\n  id: generated\n  source: {path: \"%s/table.csv\"}\n  relation: %s\n",
+		x.dir, x.relation)
 	if x.relation == privacy.ReplaceOne {
 		fmt.Fprintf(&b, "  size: %d\n", operatorUnits)
 	}
@@ -258,7 +262,8 @@ func (x *rehearsal) job(raw json.RawMessage) []byte {
 	if x.op.release != "" {
 		said = ", " + x.op.release
 	}
-	fmt.Fprintf(&b, "releases:\n  - {name: r, mechanism: checked, params: %s, guarantee: {epsilon: 1, delta: \"1e-6\"}%s}\noutput: {dir: out}\n", raw, said)
+	fmt.Fprintf(&b, "releases:\n  - {name: r, mechanism: checked, params: %s, guarantee: {epsilon: 1, delta: \"1e-6\"}%s}\noutput: "+
+		"{dir: out}\n", raw, said)
 	return []byte(b.String())
 }
 
@@ -350,7 +355,8 @@ func (x *rehearsal) compare(ctx context.Context, rel *plan.PlannedRelease, a, b 
 		}
 		for cell, n := range cells {
 			if int64(len(cells)) > groups || n > rows {
-				return &sdktest.Finding{Detail: fmt.Sprintf("one unit changes %d rows in cell %q, in %d cells in all; it may have %d in %d", n, cell, len(cells), rows, groups)}
+				return &sdktest.Finding{Detail: fmt.Sprintf("one unit changes %d rows in cell %q, in %d cells in all; it may have %d in %d", n,
+					cell, len(cells), rows, groups)}
 			}
 		}
 	}
@@ -370,7 +376,8 @@ func (x *rehearsal) compare(ctx context.Context, rel *plan.PlannedRelease, a, b 
 				relation = privacy.AddRemove // it left this cell for another, or came
 			}
 		}
-		f, calls := sdktest.Compare(ctx, x.process, req, rel.Plan, sdktest.Neighbours{Left: a[i], Right: b[i], Relation: relation}, x.rng.Uint64())
+		f, calls := sdktest.Compare(ctx, x.process, req, rel.Plan, sdktest.Neighbours{Left: a[i], Right: b[i], Relation: relation},
+			x.rng.Uint64())
 		if x.calls += calls; f != nil {
 			return f
 		}

@@ -140,7 +140,8 @@ func (p *Process) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, erro
 }
 
 // Release hands the table over and has noise answer the noise calls.
-func (p *Process) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Plan, table sdktest.Table, noise sdk.Host) (out sdktest.Outcome, err error) {
+func (p *Process) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Plan, table sdktest.Table,
+	noise sdk.Host) (out sdktest.Outcome, err error) {
 	plugin, err := p.start(ctx)
 	if err != nil {
 		return out, err
@@ -190,7 +191,8 @@ func translate(err error) error {
 	known := map[string]error{
 		host.CodeRefused: sdktest.ErrRefused, host.CodeCrash: sdktest.ErrPanic, host.CodeTimeout: sdktest.ErrDeadline,
 		host.CodeProtocol: sdktest.ErrProtocol, host.CodeStart: sdktest.ErrProtocol, host.CodeOversize: sdktest.ErrProtocol,
-		host.CodeShape: sdk.ErrShape, host.CodeNonfinite: sdk.ErrNonFinite, host.CodeLattice: sdk.ErrLattice, host.CodeNoiseMismatch: calls.ErrDiffers,
+		host.CodeShape: sdk.ErrShape, host.CodeNonfinite: sdk.ErrNonFinite, host.CodeLattice: sdk.ErrLattice,
+		host.CodeNoiseMismatch: calls.ErrDiffers,
 	}
 	if as := known[e.Code]; as != nil {
 		return fmt.Errorf("%w: %w", as, err)

@@ -26,7 +26,8 @@ func (p *Plugin) dialOptions() []grpc.DialOption {
 		grpc.WithMaxHeaderListSize(64 << 10),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, next grpc.Streamer,
+			opts ...grpc.CallOption) (grpc.ClientStream, error) {
 			s, err := next(ctx, d, cc, method, opts...)
 			if err == nil && method == brokerStream {
 				s = deafStream{s}

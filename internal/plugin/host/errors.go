@@ -39,10 +39,12 @@ func Codes() []string {
 // texts say what each code means and what to do; they are all that a user sees of
 // a failure after the first row.
 var texts = map[string]string{
-	CodeChecksum:         "executable does not have the sha256 that was given; check where it comes from, then name the new digest",
-	CodeStart:            "process did not start or ended before its handshake; run the plugin check on it",
-	CodeSandbox:          "this machine cannot confine the process as the job demands; allow user namespaces, or say sandbox: best if you trust the plugin with this machine",
-	CodeProtocol:         "process does not speak version 1 of the plugin protocol; rebuild it against plugin-v1, or update dprelease if it is newer",
+	CodeChecksum: "executable does not have the sha256 that was given; check where it comes from, then name the new digest",
+	CodeStart:    "process did not start or ended before its handshake; run the plugin check on it",
+	CodeSandbox: "this machine cannot confine the process as the job demands; allow user namespaces, or say sandbox: " +
+		"best if you trust the plugin with this machine",
+	CodeProtocol: "process does not speak version 1 of the plugin protocol; rebuild it against plugin-v1, " +
+		"or update dprelease if it is newer",
 	CodeTimeout:          "plugin did not answer in time and was killed; raise its timeout or look for a hang",
 	CodeCanceled:         "call was given up and the plugin killed",
 	CodeCrash:            "plugin ended in the middle of a call",

@@ -32,7 +32,8 @@ func checkFinish(desc sdk.Description, plan sdk.Plan) error {
 
 // declared carries out a plan with a finish: the plugin turns the rows into vectors, and the host
 // does the rest.
-func (p *Plugin) declared(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error, drawer Drawer) (sdk.Result, privacy.Event, error) {
+func (p *Plugin) declared(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error,
+	drawer Drawer) (sdk.Result, privacy.Event, error) {
 	s := &sums{noise: req.Plan.Finish.Noise, rows: req.Plan.Rows}
 	if _, happened, err := p.release(ctx, req, feed, s); err != nil {
 		return sdk.Result{}, happened, err

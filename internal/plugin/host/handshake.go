@@ -22,7 +22,8 @@ var errHandshake = errors.New("handshake is not that of a plugin")
 func CheckHandshake(line, dir string) (socket string, err error) {
 	// core version | protocol version | network | address | protocol | certificate
 	f := strings.Split(strings.TrimSpace(line), "|")
-	if len(f) < 5 || len(f) > 7 || f[0] != "1" || f[1] != strconv.Itoa(wire.Version) || f[2] != "unix" || f[4] != "grpc" || (len(f) > 5 && f[5] != "") {
+	if len(f) < 5 || len(f) > 7 || f[0] != "1" || f[1] != strconv.Itoa(wire.Version) || f[2] != "unix" || f[4] != "grpc" ||
+		(len(f) > 5 && f[5] != "") {
 		return "", errHandshake
 	}
 	if filepath.Clean(f[3]) != f[3] || filepath.Dir(f[3]) != dir {

@@ -45,7 +45,8 @@ var errVector = errors.New("the vector cannot be added")
 // Vectors has a built-in linear mechanism turn rows into vectors, in this process. It returns, for
 // each noise call, the sum without noise. AddVectors adds the sums of several parts of the rows,
 // and Finish makes the result of the whole. The mechanism's own result is dropped: it saw zeros.
-func Vectors(ctx context.Context, m sdk.Mechanism, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
+func Vectors(ctx context.Context, m sdk.Mechanism, req sdk.ReleaseRequest,
+	feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
 	calls, err := linearCalls(nil, req.Plan.Event)
 	if err != nil {
 		return nil, err

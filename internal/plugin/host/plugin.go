@@ -92,7 +92,8 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 	}
 	if p.dir, err = sandbox.NewDir(); err != nil {
 		p.exe.Close()
-		return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + sandbox.DirBase() + "; make room there, or set TMPDIR to a folder that can be written"}
+		return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + sandbox.DirBase() +
+			"; make room there, or set TMPDIR to a folder that can be written"}
 	}
 	how, err := cmd.In(p.dir)
 	if err != nil {

@@ -86,7 +86,8 @@ func (o *orders) landlock() (version int, err error) {
 			return 0, err
 		}
 	}
-	if err := errors.Join(allow(o.System, reading), allow(o.Read, reading), allow(devices, device), allow(mine, rights), allow(shared, meeting)); err != nil {
+	if err := errors.Join(allow(o.System, reading), allow(o.Read, reading), allow(devices, device), allow(mine, rights),
+		allow(shared, meeting)); err != nil {
 		return 0, err
 	}
 	if err := landlock.LandlockRestrictSelf(rules, 0); err != nil {

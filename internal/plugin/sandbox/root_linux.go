@@ -61,7 +61,8 @@ func (o *orders) newRoot() (folder int, err error) {
 	// the machine's own are hidden, no other can be had.
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	_ = unix.Mount("proc", "/proc", "proc", flags, "subset=pid")
-	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
+		"stderr": "/proc/self/fd/2"} {
 		if err := os.Symlink(to, "/dev/"+name); err != nil {
 			return -1, err
 		}

@@ -14,7 +14,8 @@ import (
 // by which Debian chooses a library of several, such as the BLAS that numpy needs.
 var libraries = []string{
 	"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/local/lib64",
-	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/nsswitch.conf", "/etc/ssl/openssl.cnf",
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/nsswitch.conf",
+	"/etc/ssl/openssl.cnf",
 }
 
 // programs lists the files that a script of an unknown interpreter may read: the libraries and all other programs.

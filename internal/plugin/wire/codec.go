@@ -92,7 +92,8 @@ func FromDescription(d sdk.Description) (*Description, error) {
 	var w words
 	return &Description{
 		Name: d.Name, Version: d.Version, Summary: d.Summary, ParamsSchema: d.Params, Relations: w.relations(d.Relations),
-		Designs: d.Designs, SelfNoising: d.SelfNoising, Grouped: d.Grouped, Capped: d.Capped, Linear: d.Linear, Weighted: d.Weighted, DeclaresFinish: d.DeclaresFinish,
+		Designs: d.Designs, SelfNoising: d.SelfNoising, Grouped: d.Grouped, Capped: d.Capped, Linear: d.Linear, Weighted: d.Weighted,
+		DeclaresFinish: d.DeclaresFinish,
 	}, w.err
 }
 
@@ -124,7 +125,8 @@ func FromPlanRequest(mechanism string, r sdk.PlanRequest) (*PlanRequest, error) 
 // ToPlanRequest is the inverse of FromPlanRequest.
 func ToPlanRequest(m *PlanRequest) (sdk.PlanRequest, error) {
 	var w words
-	r := sdk.PlanRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget()), InRho: m.GetInRho()}
+	r := sdk.PlanRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget()),
+		InRho: m.GetInRho()}
 	return r, errors.Join(w.err, finite(m))
 }
 
@@ -164,7 +166,8 @@ func (w *words) readPublic(m *Public) sdk.Public {
 	}
 	return sdk.Public{
 		Cap:      c,
-		Relation: word(w, "relation", relations, m.GetRelation()), SampleRelations: w.readRelations(m.GetSampleRelations()), Population: m.GetPopulation(),
+		Relation: word(w, "relation", relations, m.GetRelation()), SampleRelations: w.readRelations(m.GetSampleRelations()),
+		Population: m.GetPopulation(),
 		Design: sdk.Design{
 			Kind: d.GetKind(), Rate: d.GetRate(), SampleSize: d.GetSampleSize(), MinWeight: d.GetMinWeight(), MaxWeight: d.GetMaxWeight(),
 			EqualWeights: d.GetEqualWeights(), LargestCount: d.GetLargestCount(),
@@ -213,10 +216,12 @@ func ToPlan(m *Plan) (sdk.Plan, error) {
 		Columns: m.GetColumns(), Event: event, Rows: m.GetRows(), Finish: toFinish(m.GetFinish()),
 		Output: each(m.GetOutput(), func(f *Field) sdk.Field {
 			return sdk.Field{Name: f.GetName(), Type: word(&w, "field type", fieldTypes, f.GetType()), Granularity: f.GetGranularity(),
-				Low: f.GetLow(), High: f.GetHigh(), Texts: f.GetTexts(), Doc: f.GetDoc(), Of: f.GetOf(), Per: f.GetPer(), Value: f.GetValue(), Statistic: sdk.Statistic(f.GetStatistic())}
+				Low: f.GetLow(), High: f.GetHigh(), Texts: f.GetTexts(), Doc: f.GetDoc(), Of: f.GetOf(), Per: f.GetPer(), Value: f.GetValue(),
+				Statistic: sdk.Statistic(f.GetStatistic())}
 		}),
 		Errors: each(m.GetErrors(), func(e *ExpectedError) sdk.ExpectedError {
-			out := sdk.ExpectedError{Field: e.GetField(), NoiseSD: e.GetNoiseSd(), Half95: e.GetHalf95(), Note: e.GetNote(), SamplingNote: e.GetSamplingNote(), Unsure: e.GetUnsure()}
+			out := sdk.ExpectedError{Field: e.GetField(), NoiseSD: e.GetNoiseSd(), Half95: e.GetHalf95(), Note: e.GetNote(),
+				SamplingNote: e.GetSamplingNote(), Unsure: e.GetUnsure()}
 			if l := e.GetLinear(); l != nil {
 				out.Linear = toLinear(l)
 			}
@@ -245,7 +250,8 @@ func toLinear(l *Linear) *sdk.Linear {
 func FromReleaseRequest(mechanism string, r sdk.ReleaseRequest) (*ReleaseRequest, error) {
 	var w words
 	plan, err := FromPlan(r.Plan)
-	m := &ReleaseRequest{Mechanism: mechanism, Params: r.Params, Public: w.public(r.Public), Target: fromPoint(r.Target), InRho: r.InRho, Plan: plan}
+	m := &ReleaseRequest{Mechanism: mechanism, Params: r.Params, Public: w.public(r.Public), Target: fromPoint(r.Target), InRho: r.InRho,
+		Plan: plan}
 	if err != nil {
 		return nil, err
 	}
@@ -256,6 +262,7 @@ func FromReleaseRequest(mechanism string, r sdk.ReleaseRequest) (*ReleaseRequest
 func ToReleaseRequest(m *ReleaseRequest) (sdk.ReleaseRequest, error) {
 	var w words
 	plan, err := ToPlan(m.GetPlan())
-	r := sdk.ReleaseRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget()), InRho: m.GetInRho(), Plan: plan}
+	r := sdk.ReleaseRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget()),
+		InRho: m.GetInRho(), Plan: plan}
 	return r, errors.Join(err, w.err, finite(m))
 }

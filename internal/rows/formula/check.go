@@ -134,8 +134,9 @@ func (c *check) parse(text string) *ast.AST {
 		return r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f
 	}); at >= 0 {
 		before := text[:at]
-		c.problems = []Problem{{Line: 1 + strings.Count(before, "\n"), Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
-			Message: "holds a character that no expression may hold", Hint: "remove it"}}
+		c.problems = []Problem{
+			{Line: 1 + strings.Count(before, "\n"), Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
+				Message: "holds a character that no expression may hold", Hint: "remove it"}}
 		return nil
 	}
 	if n := utf8.RuneCountInString(text); n > MaxText {

@@ -163,8 +163,10 @@ func (c *check) meaning(n *Node) {
 		c.inDomain(n.Args[0], n.Args[1:])
 	case StartsWith, EndsWith, Contains:
 		d := domain(n.Args[0])
-		if part := n.Args[1]; n.Args[0].Op != Literal && d != nil && part.Op == Literal && !slices.ContainsFunc(d, func(text string) bool { return n.Op.Test(text, part.Text) }) {
-			c.wrong(part.at, "", "no value of "+of(n.Args[0])+" "+map[Op]string{StartsWith: "begins with", EndsWith: "ends with", Contains: "contains"}[n.Op]+" "+lang.Shown(part.Text))
+		if part := n.Args[1]; n.Args[0].Op != Literal && d != nil && part.Op == Literal &&
+			!slices.ContainsFunc(d, func(text string) bool { return n.Op.Test(text, part.Text) }) {
+			c.wrong(part.at, "", "no value of "+of(n.Args[0])+" "+
+				map[Op]string{StartsWith: "begins with", EndsWith: "ends with", Contains: "contains"}[n.Op]+" "+lang.Shown(part.Text))
 		}
 	}
 }

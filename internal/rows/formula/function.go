@@ -67,7 +67,8 @@ type function struct {
 
 // letters are the types in a signature. L is a list of the type before it. 0 is null; cel-go accepts it for a date and a
 // timestamp without a signature.
-var letters = map[byte]*types.Type{'n': cel[Number], 't': cel[Text], 'b': cel[Bool], 'd': cel[Date], 's': cel[Timestamp], '0': types.NullType}
+var letters = map[byte]*types.Type{'n': cel[Number], 't': cel[Text], 'b': cel[Bool], 'd': cel[Date], 's': cel[Timestamp],
+	'0': types.NullType}
 
 const (
 	ordered = "two numbers, two texts, two dates or two timestamps"
@@ -78,7 +79,8 @@ var functions = []function{
 	{operators.LogicalAnd, And, "two conditions", "bb>b"},
 	{operators.LogicalOr, Or, "two conditions", "bb>b"},
 	{operators.LogicalNot, Not, "a condition", "b>b"},
-	{operators.Conditional, If, "a condition, and two values of one type", "bnn>n btt>t bbb>b bdd>d bss>s b0n>n bn0>n b0t>t bt0>t b0b>b bb0>b"},
+	{operators.Conditional, If, "a condition, and two values of one type",
+		"bnn>n btt>t bbb>b bdd>d bss>s b0n>n bn0>n b0t>t bt0>t b0b>b bb0>b"},
 	{operators.In, In, "a value, and a list of values of its type such as ['a', 'b']", "nnL>b ttL>b bbL>b ddL>b ssL>b"},
 	{operators.Equals, Equal, equals, "nn>b tt>b bb>b dd>b ss>b"},
 	{operators.NotEquals, Equal, equals, "nn>b tt>b bb>b dd>b ss>b"},

@@ -28,7 +28,8 @@ func syntax(text, message string) (what, hint string) {
 		message = "ends too early"
 	}
 	words, hints := strings.Fields(text), []string(nil)
-	for _, w := range []struct{ word, use string }{{"and", "&&"}, {"or", "||"}, {"not", "!"}, {"AND", "&&"}, {"OR", "||"}, {"NOT", "!"}, {"=", "=="}, {"<>", "!="}, {"IN", "in"}, {"LIKE", "startsWith() or endsWith()"}, {"IS", "missing()"}} {
+	for _, w := range []struct{ word, use string }{{"and", "&&"}, {"or", "||"}, {"not", "!"}, {"AND", "&&"}, {"OR", "||"}, {"NOT", "!"},
+		{"=", "=="}, {"<>", "!="}, {"IN", "in"}, {"LIKE", "startsWith() or endsWith()"}, {"IS", "missing()"}} {
 		if slices.Contains(words, w.word) {
 			hints = append(hints, w.use+" for "+w.word)
 		}
@@ -36,7 +37,8 @@ func syntax(text, message string) (what, hint string) {
 	if len(hints) > 0 {
 		return "is no expression: " + lang.Shorten(message, 200), "write " + strings.Join(hints, ", ")
 	}
-	if strings.Contains(message, "'='") || strings.Contains(message, "unexpected character") && strings.Contains(text, "=") && !strings.Contains(text, "==") {
+	if strings.Contains(message, "'='") || strings.Contains(message, "unexpected character") && strings.Contains(text, "=") &&
+		!strings.Contains(text, "==") {
 		hint = "write == to compare"
 	}
 	return "is no expression: " + lang.Shorten(message, 200), hint

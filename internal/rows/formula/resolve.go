@@ -112,7 +112,8 @@ func identifier(name string) bool {
 }
 
 // reserved are the words of CEL that cannot be names.
-var reserved = strings.Fields("as break const continue else false for function if import in let loop package namespace null return true var void while")
+var reserved = strings.Fields("as break const continue else false for function if import in let loop package namespace null return " +
+	"true var void while")
 
 // quote writes a text as a literal of the language.
 func quote(text string) string {
@@ -158,7 +159,8 @@ func (c *check) call(e ast.Expr) {
 			return
 		}
 		if a.Kind() == ast.LiteralKind && a.AsLiteral() == types.NullValue && (f.op != If || i == 0) {
-			c.wrong(a.ID(), "write missing(x) to ask whether a value is missing", "null may stand only as one of the two values of condition ? value : value")
+			c.wrong(a.ID(), "write missing(x) to ask whether a value is missing",
+				"null may stand only as one of the two values of condition ? value : value")
 			return
 		}
 		c.resolve(a)

@@ -18,7 +18,8 @@ type Want struct {
 }
 
 // ErrDelta says that no key can be published without a δ.
-var ErrDelta = errors.New("a choice of unknown keys needs a guarantee with a delta: without one no key that a single unit has may ever appear")
+var ErrDelta = errors.New("a choice of unknown keys needs a guarantee with a delta: without one no key that a single unit " +
+	"has may ever appear")
 
 // Calibrate returns the rule that meets the guarantee and under which the smallest groups have an even chance to appear:
 // the truncated geometric rule, or Laplace or Gaussian noise and a threshold, δ being split between the two.

@@ -72,7 +72,8 @@ func (l *capLane) begin(every, units int64) {
 func (l *capLane) take(words []uint32) {
 	for ; len(words) > 0; words = words[rowWords:] {
 		unit, cell := int32(words[0]), int32(words[1])
-		if l.rowsNow = append(l.rowsNow, cappedRow{hash: l.hash(unit, cell), row: int64(words[3])<<32 | int64(words[2]), unit: unit, cell: cell}); len(l.rowsNow) == cap(l.rowsNow) {
+		if l.rowsNow = append(l.rowsNow, cappedRow{hash: l.hash(unit, cell), row: int64(words[3])<<32 | int64(words[2]), unit: unit,
+			cell: cell}); len(l.rowsNow) == cap(l.rowsNow) {
 			l.addRows()
 		}
 	}

@@ -23,8 +23,11 @@
 //     its units and their numbers once, and from then on rows with their keys; in the end it finds the first row of each
 //     row's unit, partition by partition, and numbers the first rows in the order of the table (unit_settle.go).
 //   - A Capper knows the numbers of units, so their lowest bits choose the partition. It puts all rows aside in a Sorter, which
-//     also keeps the rows of groups for mechanisms that are run group by group, and chooses when it sees all rows of a unit together (cap_lane.go). A partition that proves too large is divided
-//     and begun again: what was chosen for it was not kept.
+//
+// also keeps the rows of groups for mechanisms that are run group by group, and chooses when it sees all rows of a unit
+// together (cap_lane.go). A partition that proves too large is divided
+//
+//	and begun again: what was chosen for it was not kept.
 //
 // # Memory
 //
@@ -35,7 +38,8 @@
 //
 // # What it may import
 //
-// internal/data/table for columns, internal/noise for random choices, and internal/data/unlinked for files. It opens no table and knows no job.
+// internal/data/table for columns, internal/noise for random choices, and internal/data/unlinked for files. It opens no
+// table and knows no job.
 //
 // # What it promises
 //

@@ -106,7 +106,8 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 	if spec.Memory == 0 {
 		spec.Memory = table.DefaultMemory
 	}
-	f := &Folder{overflow: overflow{dir: spec.Dir, limit: tableShare(spec.Memory)}, spec: spec, passed: make([]int, spec.Views), columns: make([]sortedColumn, len(spec.Columns))}
+	f := &Folder{overflow: overflow{dir: spec.Dir, limit: tableShare(spec.Memory)}, spec: spec, passed: make([]int, spec.Views),
+		columns: make([]sortedColumn, len(spec.Columns))}
 	for i := range spec.Columns {
 		if err := spec.Columns[i].check(); err != nil {
 			return nil, err
@@ -175,7 +176,8 @@ func (f *Folder) addAll() error {
 // like table.Values.Valid. The bitmap of view 0 is nil. Calls come in the order of the table. Add keeps only dictionaries
 // of its arguments.
 func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, rows int) error {
-	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views || masks[0] != nil || f.spec.Units > 0 && rows > 0 && unit.Int64 == nil {
+	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views || masks[0] != nil || f.spec.Units > 0 && rows > 0 &&
+		unit.Int64 == nil {
 		return errShape
 	}
 	for i := range columns {

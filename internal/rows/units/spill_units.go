@@ -66,7 +66,8 @@ func (o *overflow) spill(write func(shard int, p *partition, record []uint64, te
 
 // settle calls combine for each partition, with an empty shard that has room for its units, and returns what combine
 // wrote. A partition that does not fit in memory is divided first; follow copies what follows a unit.
-func (o *overflow) settle(follow func(from *partReader, to *partition, record []uint64) error, combine func(p, to *partition, s *unitShard) error) (out []partition, err error) {
+func (o *overflow) settle(follow func(from *partReader, to *partition, record []uint64) error,
+	combine func(p, to *partition, s *unitShard) error) (out []partition, err error) {
 	o.set.free()
 	var settle func(p *partition, depth int) error
 	settle = func(p *partition, depth int) error {
@@ -178,7 +179,8 @@ func (p *partition) fits(width int, memory int64) bool {
 }
 
 // divide divides a partition by the bits of hashes at a depth. follow copies what follows a unit.
-func (p *partition) divide(k *keyer, width, depth int, follow func(from *partReader, to *partition, record []uint64) error) ([]partition, error) {
+func (p *partition) divide(k *keyer, width, depth int,
+	follow func(from *partReader, to *partition, record []uint64) error) ([]partition, error) {
 	parts := newPartitions(p.File())
 	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, width)}
 	for range p.records {

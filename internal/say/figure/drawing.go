@@ -100,13 +100,15 @@ func (d *Drawing) Shapes() string { return d.body.String() }
 // cannot see it.
 func (d *Drawing) HTML(id, title, description string) template.HTML {
 	id, title, description = html.EscapeString(id), html.EscapeString(title), html.EscapeString(description)
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`, //nolint:gosec // every text was escaped
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc `+
+		`id="%s-d">%s</desc>%s</svg>`, //nolint:gosec // every text was escaped
 		At(d.Width), At(d.Height), id, id, id, title, id, description, d.body.String()))
 }
 
 // Ornament is a drawing that says nothing which the words beside it do not say.
 func (d *Drawing) Ornament() template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" aria-hidden="true">%s</svg>`, At(d.Width), At(d.Height), d.body.String())) //nolint:gosec // every text was escaped
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" aria-hidden="true">%s</svg>`, At(d.Width), At(d.Height),
+		d.body.String())) //nolint:gosec // every text was escaped
 }
 
 // At writes a coordinate with one decimal.

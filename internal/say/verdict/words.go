@@ -29,22 +29,30 @@ func (p Place) In(language string) string { return languages[language].in[p] }
 
 var languages = map[string]phrases{
 	"en": {
-		presence:  "somebody guesses whether any one %s is %s, and is right one time in two; after reading everything that is released, this guess is right %s",
-		values:    "somebody guesses which of two records any one %s has, and is right one time in two; after reading everything that is released, this guess is right %s",
+		presence: "somebody guesses whether any one %s is %s, and is right one time in two; after reading everything that is released, " +
+			"this guess is right %s",
+		values: "somebody guesses which of two records any one %s has, and is right one time in two; after reading everything that is " +
+			"released, this guess is right %s",
 		times:     "at most %s times in 100",
 		unlimited: "every time, as far as the guarantee goes",
-		weak:      "this is a weak guarantee: it does not rule out that somebody who knows every other %s, and accepts one false alarm in twenty, is right about this one in %s of cases",
-		in:        map[Place]string{InTable: "in the table", InPopulation: "in the population", InPanel: "in the panel"},
-		veryWeak:  "this is a very weak guarantee: it does not rule out that somebody who knows every other %s, and accepts one false alarm in twenty, is right about this one in %s of cases",
+		weak: "this is a weak guarantee: it does not rule out that somebody who knows every other %s, and accepts one false alarm in " +
+			"twenty, is right about this one in %s of cases",
+		in: map[Place]string{InTable: "in the table", InPopulation: "in the population", InPanel: "in the panel"},
+		veryWeak: "this is a very weak guarantee: it does not rule out that somebody who knows every other %s, and accepts one false alarm " +
+			"in twenty, is right about this one in %s of cases",
 	},
 	"de": {
-		presence:  "Wer rät, ob ein bestimmter Eintrag (%s) %s steht, und dabei sonst jedes zweite Mal recht hätte, hat mit allem, was veröffentlicht ist, %s recht",
-		values:    "Wer rät, welche von zwei Angaben zu einem bestimmten Eintrag (%s) stimmt, und dabei sonst jedes zweite Mal recht hätte, hat mit allem, was veröffentlicht ist, %s recht",
+		presence: "Wer rät, ob ein bestimmter Eintrag (%s) %s steht, und dabei sonst jedes zweite Mal recht hätte, hat mit allem, " +
+			"was veröffentlicht ist, %s recht",
+		values: "Wer rät, welche von zwei Angaben zu einem bestimmten Eintrag (%s) stimmt, und dabei sonst jedes zweite Mal recht " +
+			"hätte, hat mit allem, was veröffentlicht ist, %s recht",
 		times:     "höchstens %s von 100 Mal",
 		unlimited: "womöglich jedes Mal",
-		weak:      "Diese Garantie ist schwach: Sie schließt nicht aus, dass jemand, der alle anderen Einträge (%s) kennt und in einem von zwanzig Fällen falschen Alarm hinnimmt, über diesen einen in %s der Fälle recht hat",
-		in:        map[Place]string{InTable: "in der Tabelle", InPopulation: "in der Grundgesamtheit", InPanel: "im Panel"},
-		veryWeak:  "Diese Garantie ist sehr schwach: Sie schließt nicht aus, dass jemand, der alle anderen Einträge (%s) kennt und in einem von zwanzig Fällen falschen Alarm hinnimmt, über diesen einen in %s der Fälle recht hat",
+		weak: "Diese Garantie ist schwach: Sie schließt nicht aus, dass jemand, der alle anderen Einträge (%s) kennt und in einem von " +
+			"zwanzig Fällen falschen Alarm hinnimmt, über diesen einen in %s der Fälle recht hat",
+		in: map[Place]string{InTable: "in der Tabelle", InPopulation: "in der Grundgesamtheit", InPanel: "im Panel"},
+		veryWeak: "Diese Garantie ist sehr schwach: Sie schließt nicht aus, dass jemand, der alle anderen Einträge (%s) kennt und in einem " +
+			"von zwanzig Fällen falschen Alarm hinnimmt, über diesen einen in %s der Fälle recht hat",
 	},
 }
 

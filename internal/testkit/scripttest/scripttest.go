@@ -16,7 +16,8 @@ const (
 // NeedPython is for tests that start a plugin in Python.
 func NeedPython(t testing.TB) {
 	t.Helper()
-	need(t, "apt-get install python3-grpcio python3-protobuf python3-numpy python3-scipy", Python, "-c", "import google.protobuf, grpc, numpy, scipy")
+	need(t, "apt-get install python3-grpcio python3-protobuf python3-numpy python3-scipy", Python, "-c",
+		"import google.protobuf, grpc, numpy, scipy")
 }
 
 // NeedNode is for tests that start a plugin in JavaScript.

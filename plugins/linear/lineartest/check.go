@@ -66,7 +66,8 @@ func Cases(params string, columns ...sdk.Column) []Case {
 				Case{Name: name + ", groups, cap", Request: With(groups, 2, 1), Twins: map[string]sdk.PlanRequest{
 					"no cap": groups, "one group": With(groups, 1, 1),
 				}},
-				Case{Name: name + ", filter, cap found", Request: Found(filter, 2, 3), Twins: map[string]sdk.PlanRequest{"noise for fewer rows than are kept": Found(filter, 1, 3)}},
+				Case{Name: name + ", filter, cap found", Request: Found(filter, 2, 3),
+					Twins: map[string]sdk.PlanRequest{"noise for fewer rows than are kept": Found(filter, 1, 3)}},
 			)
 		}
 	}

@@ -125,7 +125,8 @@ func (r *replayer) canceled(ctx context.Context, rows []record) *violation {
 			return broken("cancel", "the release was given up during a noise call, and a result was returned all the same")
 		}
 	case <-time.After(patience):
-		return broken("cancel", "the release still runs %v after it was given up; hand the context to the noise calls and look at it in long loops", patience)
+		return broken("cancel",
+			"the release still runs %v after it was given up; hand the context to the noise calls and look at it in long loops", patience)
 	}
 	return nil
 }

@@ -128,7 +128,8 @@ func (c *comparison) gaussian(ev privacy.DiscreteGaussian, a, b Call) *violation
 	norm, _ := new(big.Float).Sqrt(f).Float64()
 	c.note("l2-sensitivity", norm/c.under(ev.Sensitivity))
 	if f.Cmp(limit) > 0 {
-		return broken("l2-sensitivity", "the query moves by %v in L2 norm; declared is %v under %v%s", norm, c.under(ev.Sensitivity), c.pair.relation, c.times())
+		return broken("l2-sensitivity", "the query moves by %v in L2 norm; declared is %v under %v%s", norm, c.under(ev.Sensitivity),
+			c.pair.relation, c.times())
 	}
 	if most := max(ev.Coordinates, 1) * int64(c.pair.distance); moved > most {
 		return broken("coordinates", "%d coordinates of the query move; declared is %d%s", moved, most, c.times())
@@ -160,7 +161,8 @@ func (c *comparison) smoothLaplace(ev privacy.Approx, a, b Call) *violation {
 			c.note("smooth-sensitivity", got/delta)
 		}
 		if got > delta*(1+1e-6)+1e-13 {
-			return broken("smooth-sensitivity", "value %v with scale %v against value %v with scale %v: at epsilon %v this costs a delta of %.3g, more than the %.3g of the event%s",
+			return broken("smooth-sensitivity", "value %v with scale %v against value %v with scale %v: at epsilon %v this costs a delta of "+
+				"%.3g, more than the %.3g of the event%s",
 				a.Value, a.Scale, b.Value, b.Scale, eps, got, delta, c.times())
 		}
 	}
@@ -224,7 +226,8 @@ func (c *comparison) scores(ev privacy.Selection, a, b Call) *violation {
 		c.part = 0
 	}
 	if c.spent > limit*(1+1e-12) {
-		return broken("scores", "scores move by %v to %v: at rate %v that costs%s an epsilon of %v, more than the %v of the event%s", lo, hi, a.Rate, here, c.spent, limit, c.times())
+		return broken("scores", "scores move by %v to %v: at rate %v that costs%s an epsilon of %v, more than the %v of the event%s", lo, hi,
+			a.Rate, here, c.spent, limit, c.times())
 	}
 	return nil
 }

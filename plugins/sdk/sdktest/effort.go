@@ -67,7 +67,8 @@ func (r *replayer) effort(ctx context.Context, p pair, seed uint64, left, right 
 	if max(left.memory, right.memory)-min(left.memory, right.memory) > memoryGap && !r.known("memory-by-row") {
 		few, many, ok := r.again(ctx, p, seed, true, func(e effort) float64 { return float64(e.memory) })
 		if ok && many-few > memoryGap {
-			return broken("memory-by-row", "%d releases of one table held at least %.0f MB each, those of its neighbour at most %.0f MB", retries, many/1e6, few/1e6)
+			return broken("memory-by-row", "%d releases of one table held at least %.0f MB each, those of its neighbour at most %.0f MB",
+				retries, many/1e6, few/1e6)
 		}
 	}
 	return nil

@@ -127,8 +127,10 @@ func (r *Report) falsify(ctx context.Context, rep *replayer, g *generator, cfg C
 	if s.LowerBound > s.Claimed {
 		r.add(Finding{
 			Check: "epsilon", Request: s.Request, Tables: rep.layout.print(best.pair),
-			Detail: fmt.Sprintf("%s (%s): %s in %d of %d runs on table A and %d of %d on table B: epsilon is at least %.4g, claimed is %.4g, with confidence 1 - %.2g",
-				best.pair.what, best.pair.relation, best.event, count(a, best.event), cfg.Runs, count(b, best.event), cfg.Runs, s.LowerBound, s.Claimed, 2*alpha),
+			Detail: fmt.Sprintf("%s (%s): %s in %d of %d runs on table A and %d of %d on table B: epsilon is at least %.4g, claimed is %.4g, "+
+				"with confidence 1 - %.2g",
+				best.pair.what, best.pair.relation, best.event, count(a, best.event), cfg.Runs, count(b, best.event), cfg.Runs, s.LowerBound,
+				s.Claimed, 2*alpha),
 		})
 	}
 }

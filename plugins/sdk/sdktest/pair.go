@@ -109,7 +109,8 @@ func (l layout) print(p pair) string {
 		left := 0
 		for i, r := range rows {
 			mark := "  "
-			if !slices.ContainsFunc(other, func(o record) bool { return same(o, r) }) || p.distance == 2 && (i >= len(other) || other[i].id != r.id) {
+			if !slices.ContainsFunc(other, func(o record) bool { return same(o, r) }) ||
+				p.distance == 2 && (i >= len(other) || other[i].id != r.id) {
 				mark = "->"
 			} else if i >= maxPrinted {
 				left++

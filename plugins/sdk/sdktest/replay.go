@@ -65,7 +65,8 @@ func (r *replayer) run(ctx context.Context, p pair, seed uint64) *violation {
 		return broken("calls", "%d noise calls on one table, %d on its neighbour", len(a.Calls), len(b.Calls))
 	}
 	if what, ok := sameResult(a.Result, b.Result); !ok {
-		return broken("result", "with the same noise, %s of the result differs between the tables: it depends on rows by more than the noisy answers", what)
+		return broken("result",
+			"with the same noise, %s of the result differs between the tables: it depends on rows by more than the noisy answers", what)
 	}
 	return r.effort(ctx, p, seed, left, right)
 }

@@ -107,21 +107,31 @@ func publics(d sdk.Description) []sdk.Public {
 	}
 	known := []sdk.Public{
 		{Relation: privacy.AddRemove, SampleRelations: add, Design: one(sdk.Design{Kind: "full", Rate: 1})},
-		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 1, Design: one(sdk.Design{Kind: "full", Rate: 1, SampleSize: 1, LargestCount: 1})},
-		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 7, Design: one(sdk.Design{Kind: "full", Rate: 1, SampleSize: 7, LargestCount: 7})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 1,
+			Design: one(sdk.Design{Kind: "full", Rate: 1, SampleSize: 1, LargestCount: 1})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 7,
+			Design: one(sdk.Design{Kind: "full", Rate: 1, SampleSize: 7, LargestCount: 7})},
 		{Relation: privacy.AddRemove, SampleRelations: add, Design: one(sdk.Design{Kind: "poisson", Rate: 0.25})},
-		{Relation: privacy.ReplaceOne, SampleRelations: both, Population: 40, Design: one(sdk.Design{Kind: "poisson", Rate: 0.25, LargestCount: 40})},
-		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 24, Design: one(sdk.Design{Kind: "srswor", Rate: 0.25, SampleSize: 6, LargestCount: 6})},
+		{Relation: privacy.ReplaceOne, SampleRelations: both, Population: 40,
+			Design: one(sdk.Design{Kind: "poisson", Rate: 0.25, LargestCount: 40})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 24,
+			Design: one(sdk.Design{Kind: "srswor", Rate: 0.25, SampleSize: 6, LargestCount: 6})},
 		{Relation: privacy.AddRemove, SampleRelations: replace, Design: one(sdk.Design{Kind: "srswor", SampleSize: 2, LargestCount: 2})},
-		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 60, Design: sdk.Design{Kind: "multistage", MinWeight: 1.5, MaxWeight: 7.3, LargestCount: 12}},
-		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 30, Design: one(sdk.Design{Kind: "multistage", Rate: 0.2, SampleSize: 6, LargestCount: 6})},
-		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 60, Design: sdk.Design{Kind: "stratified", SampleSize: 5, MinWeight: 1, MaxWeight: 16, LargestCount: 5}},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 60,
+			Design: sdk.Design{Kind: "multistage", MinWeight: 1.5, MaxWeight: 7.3, LargestCount: 12}},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 30,
+			Design: one(sdk.Design{Kind: "multistage", Rate: 0.2, SampleSize: 6, LargestCount: 6})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 60,
+			Design: sdk.Design{Kind: "stratified", SampleSize: 5, MinWeight: 1, MaxWeight: 16, LargestCount: 5}},
 		{Relation: privacy.AddRemove, SampleRelations: add, Design: sdk.Design{Kind: "stratified", MinWeight: 1, MaxWeight: 5}},
-		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 20, Design: one(sdk.Design{Kind: "collected", Rate: 0.25, SampleSize: 5, LargestCount: 5})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 20,
+			Design: one(sdk.Design{Kind: "collected", Rate: 0.25, SampleSize: 5, LargestCount: 5})},
 	}
-	if (d.Linear || d.Capped) && (slices.Contains(d.Designs, "multistage") || slices.Contains(d.Designs, "stratified")) { // weights of a survey, which may be those of any row
+	// weights of a survey, which may be those of any row
+	if (d.Linear || d.Capped) && (slices.Contains(d.Designs, "multistage") || slices.Contains(d.Designs, "stratified")) {
 		known = append(known,
-			sdk.Public{Relation: privacy.ReplaceOne, SampleRelations: replace, Design: sdk.Design{Kind: "full", Rate: 1, SampleSize: 6, MinWeight: 1, MaxWeight: 40, LargestCount: 6}},
+			sdk.Public{Relation: privacy.ReplaceOne, SampleRelations: replace,
+				Design: sdk.Design{Kind: "full", Rate: 1, SampleSize: 6, MinWeight: 1, MaxWeight: 40, LargestCount: 6}},
 			sdk.Public{Relation: privacy.AddRemove, SampleRelations: add, Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: 5.5, MaxWeight: 21}})
 	}
 	if d.Capped { // units with several rows, of a few of these tables

@@ -167,7 +167,8 @@ const hopeless = 3
 
 // checkRequest runs everything that needs one accepted plan. It returns false where every
 // release failed.
-func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description, req sdk.PlanRequest, plan sdk.Plan, cfg Config, index uint64) bool {
+func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description, req sdk.PlanRequest, plan sdk.Plan, cfg Config,
+	index uint64) bool {
 	_, direct := s.(inProcess)
 	rep := &replayer{subject: s, req: req, plan: plan, used: r.Used, tries: cfg.Shrink}
 	if p, ok := s.(inProcess); ok {
@@ -269,7 +270,8 @@ func price(req sdk.PlanRequest, plan sdk.Plan) *Finding {
 		if err == nil && a.Epsilon <= req.Target.Epsilon {
 			continue
 		}
-		detail := fmt.Sprintf("the event costs epsilon %v at delta %v under %v, more than the %v there is", a.Epsilon, req.Target.Delta, rel, req.Target.Epsilon)
+		detail := fmt.Sprintf("the event costs epsilon %v at delta %v under %v, more than the %v there is", a.Epsilon, req.Target.Delta, rel,
+			req.Target.Epsilon)
 		if err != nil {
 			detail = fmt.Sprintf("the event has no price under %v: %v", rel, err)
 		}

@@ -40,7 +40,8 @@ func main() {
 		iceberg.NestedField{ID: 2, Name: "borough", Type: iceberg.PrimitiveTypes.String},
 		iceberg.NestedField{ID: 3, Name: "riders", Type: iceberg.PrimitiveTypes.Int32},
 	)
-	spec := iceberg.NewPartitionSpec(iceberg.PartitionField{SourceIDs: []int{2}, FieldID: 1000, Transform: iceberg.IdentityTransform{}, Name: "borough"})
+	spec := iceberg.NewPartitionSpec(iceberg.PartitionField{SourceIDs: []int{2}, FieldID: 1000, Transform: iceberg.IdentityTransform{},
+		Name: "borough"})
 	t := must(cat.CreateTable(ctx, append(ns, "trips"), sc, catalog.WithPartitionSpec(&spec),
 		catalog.WithProperties(iceberg.Properties{"format-version": os.Args[2], "write.delete.mode": "merge-on-read"})))
 	add := func(from, n int) {
@@ -76,7 +77,8 @@ func main() {
 	txn := t.NewTransaction()
 	if err := txn.UpdateSchema(true, false).RenameColumn([]string{"fare"}, "price").
 		AddColumn([]string{"tip"}, iceberg.PrimitiveTypes.Float64, "", false, nil).
-		UpdateColumn([]string{"riders"}, table.ColumnUpdate{FieldType: iceberg.Optional[iceberg.Type]{Val: iceberg.PrimitiveTypes.Int64, Valid: true}}).Commit(); err != nil {
+		UpdateColumn([]string{"riders"},
+			table.ColumnUpdate{FieldType: iceberg.Optional[iceberg.Type]{Val: iceberg.PrimitiveTypes.Int64, Valid: true}}).Commit(); err != nil {
 		log.Fatal(err)
 	}
 	t = must(txn.Commit(ctx))

@@ -12,7 +12,8 @@ const hidden = "[REDACTED]"
 var (
 	// holder matches the text before the host of an address: KEY:SECRET@ or USER@. A secret may hold slashes, and an address that
 	// is known by its scheme may have lost its own.
-	holder = regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*://+|\b(?:s3|gs|azblob|postgres|postgresql|https?):/?)([^/?#\s"':]*:[^?#\s"']*|[^/?#\s"']*)@`)
+	holder = regexp.MustCompile(
+		`(?i)([a-z][a-z0-9+.-]*://+|\b(?:s3|gs|azblob|postgres|postgresql|https?):/?)([^/?#\s"':]*:[^?#\s"']*|[^/?#\s"']*)@`)
 	// option is an option of an address that holds a credential.
 	option = regexp.MustCompile(`(?i)([?&;])([a-z0-9_.-]*(?:key|secret|token|passw|sas|sig|credential)[a-z0-9_.-]*)=([^&\s"']+)`)
 	// word is the password of an address in words, such as host=db password=….

@@ -14,7 +14,8 @@ const Scratch = 3
 
 // The errors of a store. Their texts are fixed, because those of a server may name keys and values.
 var (
-	ErrAddress = errors.New("is not the address of an object: write scheme://bucket/key, with options after a question mark and without credentials")
+	ErrAddress = errors.New("is not the address of an object: write scheme://bucket/key, with options after a question mark and " +
+		"without credentials")
 	ErrDriver  = errors.New("is the address of a store that this program does not know: it knows s3://, gs:// and azblob://")
 	ErrMissing = errors.New("is not there")
 	ErrRefused = errors.New("is refused by the store: give credentials as its own tools take them (environment, profile, workload identity)")

@@ -146,7 +146,8 @@ func readSchema(c *compact, typ byte) ([]Leaf, error) {
 		if names += below.bytes; names > MaxNames {
 			return nil, tooBig("the names of the columns take more than %d bytes", MaxNames)
 		}
-		leaf := Leaf{Name: e.name, Path: below.path, Type: Type(e.typ), TypeLen: int(e.typeLen), MaxDef: below.def, MaxRep: below.rep, ID: max(e.id, 0)}
+		leaf := Leaf{Name: e.name, Path: below.path, Type: Type(e.typ), TypeLen: int(e.typeLen), MaxDef: below.def, MaxRep: below.rep,
+			ID: max(e.id, 0)}
 		leaf.Note, leaf.Doubt = e.annotation()
 		leaves = append(leaves, leaf)
 	}

@@ -54,7 +54,8 @@ func Fetch(ctx context.Context, source, folder string) (name string, err error) 
 	a, err := store.Ask(ctx, call.Request{Kind: call.Artifact, Address: source, Key: folder})
 	switch {
 	case errors.Is(err, store.ErrProgram):
-		return "", errors.New("the program " + call.Program + " fetches it: it must stand in the same folder as this program, and does not, or does not start (make build makes both)")
+		return "", errors.New("the program " + call.Program + " fetches it: it must stand in the same folder as this program, " +
+			"and does not, or does not start (make build makes both)")
 	case err != nil:
 		return "", err
 	case a.Refused != nil:

@@ -15,7 +15,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: generate ROOT")
 		os.Exit(2)
 	}
-	for name, insert := range map[string]func(string) (string, error){"exit-codes.md": failure.InsertCodes, "what-leaves.md": failure.InsertTales} {
+	for name, insert := range map[string]func(string) (string, error){"exit-codes.md": failure.InsertCodes,
+		"what-leaves.md": failure.InsertTales} {
 		if err := run(filepath.Join(os.Args[1], "docs", name), insert); err != nil {
 			fmt.Fprintln(os.Stderr, "generate:", err)
 			os.Exit(1)

@@ -183,13 +183,15 @@ func (r Row) SVG() []byte {
 		for _, text := range strings.Split(f.axes.Title, "\n") {
 			if text != "" {
 				top += line
-				fmt.Fprintf(&parts, `<g transform="translate(%s %s)"><text class="title">%s</text></g>`, figure.At(width+8), figure.At(top), html.EscapeString(text))
+				fmt.Fprintf(&parts, `<g transform="translate(%s %s)"><text class="title">%s</text></g>`, figure.At(width+8), figure.At(top),
+					html.EscapeString(text))
 			}
 		}
 		fmt.Fprintf(&parts, `<g transform="translate(%s %s)">%s</g>`, figure.At(width), figure.At(top), d.Shapes())
 		width, height = width+d.Width+margin, math.Max(height, top+d.Height+margin)
 	}
-	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" class="figure"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>%s</svg>`,
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" `+
+		`class="figure"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>%s</svg>`,
 		figure.At(width), figure.At(height), figure.At(width*1.6), style, parts.String())
 }
 

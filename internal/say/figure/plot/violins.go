@@ -29,7 +29,8 @@ func (f *Figure) Violins(names []string, values [][]float64) {
 		sorted := slices.Sorted(slices.Values(v))
 		quartile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, sorted, nil) }
 		f.parts = append(f.parts, part{"", "violin", outline},
-			part{"", "line quartiles", []figure.Point{{X: x, Y: quartile(0.25)}, {X: x, Y: quartile(0.75)}}}, part{"", "ring", []figure.Point{{X: x, Y: quartile(0.5)}}})
+			part{"", "line quartiles", []figure.Point{{X: x, Y: quartile(0.25)}, {X: x, Y: quartile(0.75)}}},
+			part{"", "ring", []figure.Point{{X: x, Y: quartile(0.5)}}})
 	}
 }
 

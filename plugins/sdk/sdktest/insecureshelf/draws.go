@@ -13,7 +13,8 @@ func descent(query func(sum int64, batch int64) int64) mechanism {
 	const rounds, rate = 3, 0.5
 	s := privacy.Sensitivity{AddRemove: steps, ReplaceOne: 2 * steps}
 	event := func(x float64) privacy.Event {
-		return privacy.Repeat{N: rounds, Event: privacy.Poisson{Rate: rate, Event: privacy.DiscreteGaussian{Sigma: float64(int64(x * steps)), Sensitivity: s}}}
+		return privacy.Repeat{N: rounds,
+			Event: privacy.Poisson{Rate: rate, Event: privacy.DiscreteGaussian{Sigma: float64(int64(x * steps)), Sensitivity: s}}}
 	}
 	return mechanism{
 		designs: []string{"full"},

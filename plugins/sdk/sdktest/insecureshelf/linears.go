@@ -185,7 +185,8 @@ func linears() []Specimen {
 		b.Mechanism, b.name = m, m.Describe().Name+"-"+fault
 		all = append(all, Specimen{Name: b.name, Caught: caught, Story: story, Mechanism: b})
 	}
-	for _, m := range []sdk.Mechanism{counts.Mechanism{}, totals.Mechanism{}, mean.Mechanism{}, proportion.Mechanism{}, ratio.Mechanism{}, variance.Mechanism{}, variance.SD(), distinct.Mechanism{}, histogram.Mechanism{}} {
+	for _, m := range []sdk.Mechanism{counts.Mechanism{}, totals.Mechanism{}, mean.Mechanism{}, proportion.Mechanism{}, ratio.Mechanism{},
+		variance.Mechanism{}, variance.SD(), distinct.Mechanism{}, histogram.Mechanism{}} {
 		bend(m, "wrong-cap", "l1-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
 		bend(m, "group-left-out", "groups", "leaves the last group of the domain out of its result", bent{group: true})
 		bend(m, "biased-rounding", "linear", "rounds the sums up, and not each row to the nearest", bent{query: biased})
@@ -194,12 +195,15 @@ func linears() []Specimen {
 	for _, m := range []sdk.Mechanism{totals.Mechanism{}, mean.Mechanism{}, ratio.Mechanism{}} {
 		bend(m, "clip-forgotten", "l1-sensitivity", "doubles the values after they were clipped", twice)
 	}
-	bend(totals.Mechanism{}, "squares-uncharged", "l1-sensitivity", "adds up the squares for an interval three times, and charges them once", bent{query: tripled})
-	bend(quantiles.Mechanism{}, "wrong-cap", "l1-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
+	bend(totals.Mechanism{}, "squares-uncharged", "l1-sensitivity",
+		"adds up the squares for an interval three times, and charges them once", bent{query: tripled})
+	bend(quantiles.Mechanism{}, "wrong-cap", "l1-sensitivity", "plans for units with one row, and says that it plans for several",
+		bent{public: uncapped})
 	bend(quantiles.Mechanism{}, "group-left-out", "groups", "leaves the last group of the domain out of its result", bent{group: true})
 	bend(quantiles.Mechanism{}, "wrong-sensitivity", "scores", "draws every rank as if a score moved by half of what it does", bent{rate: 2})
 	bend(bounds.Mechanism{}, "wrong-sensitivity", "scores", "draws a bound as if a row moved a count of rows by half", bent{rate: 2})
-	bend(marginals.Mechanism{}, "wrong-cap", "l2-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
+	bend(marginals.Mechanism{}, "wrong-cap", "l2-sensitivity", "plans for units with one row, and says that it plans for several",
+		bent{public: uncapped})
 	bend(marginals.Mechanism{}, "biased-rounding", "linear", "rounds the sums up, and not each row to the nearest", bent{query: biased})
 	for _, m := range []sdk.Mechanism{counts.Mechanism{}, totals.Mechanism{}, distinct.Mechanism{}, histogram.Mechanism{}} {
 		bend(m, "true-threshold", "result", "suppresses cells by what they truly hold", bent{least: 2})

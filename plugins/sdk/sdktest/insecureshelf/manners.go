@@ -26,22 +26,23 @@ func manners() []Specimen {
 				return released(r.c, out), nil
 			})}),
 		specimen("cut-off-ignored", "rows-error", "takes every end of the rows for their end",
-			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				var x []float64
-				for {
-					b, err := rows.Next()
-					if err != nil {
-						break
-					}
-					for i, v := range b.Float64(0) {
-						if b.IsValid(0, i) {
-							x = append(x, v)
+			mechanism{plan: planLaplace(one),
+				release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+					var x []float64
+					for {
+						b, err := rows.Next()
+						if err != nil {
+							break
+						}
+						for i, v := range b.Float64(0) {
+							if b.IsValid(0, i) {
+								x = append(x, v)
+							}
 						}
 					}
-				}
-				out, err := noisy(ctx, req, host, total(must(req), x))
-				return released(must(req), out), err
-			}}),
+					out, err := noisy(ctx, req, host, total(must(req), x))
+					return released(must(req), out), err
+				}}),
 		specimen("plan-by-clock", "plan", "plans by the time of day",
 			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				plan, err := laplace(one, req)
@@ -54,10 +55,11 @@ func manners() []Specimen {
 				return laplace(one, req)
 			}, release: sum(total, plain)}),
 		specimen("leak", "memory", "keeps something of every release",
-			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				kept = append(kept, make([]byte, 4096))
-				return sum(total, plain)(ctx, req, rows, host)
-			}}),
+			mechanism{plan: planLaplace(one),
+				release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+					kept = append(kept, make([]byte, 4096))
+					return sum(total, plain)(ctx, req, rows, host)
+				}}),
 		specimen("slow-for-one", "time", "takes longer where a row is at the upper bound",
 			mechanism{plan: planLaplace(one), release: sum(func(c sdk.Column, x []float64) int64 {
 				if slices.Contains(x, c.Upper) {

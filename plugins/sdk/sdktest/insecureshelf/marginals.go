@@ -92,7 +92,8 @@ func SoundMargin() sdk.Mechanism { return margin{name: "marginals-sound"} }
 // margins are the mistakes that tables of residuals invite.
 func margins() []Specimen {
 	return []Specimen{
-		{Name: "marginals-centred-noise", Caught: "l2-sensitivity", Story: "adds noise to counts, centres them later, and charges what centred counts cost",
+		{Name: "marginals-centred-noise", Caught: "l2-sensitivity",
+			Story:     "adds noise to counts, centres them later, and charges what centred counts cost",
 			Mechanism: margin{name: "marginals-centred-noise", uncentred: true}},
 		{Name: "marginals-residual-left-out", Caught: "l2-sensitivity", Story: "leaves one residual out of the charge",
 			Mechanism: margin{name: "marginals-residual-left-out", forgotten: true}},

@@ -31,16 +31,18 @@ func queries() []Specimen {
 	}
 	return []Specimen{
 		specimen("data-dependent-bins", "l1-sensitivity", "spreads its bins between the smallest and the largest value there is",
-			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: histogram(func(_ sdk.Column, x []float64) (float64, float64) {
-				if len(x) == 0 {
-					return 0, 1
-				}
-				return slices.Min(x), slices.Max(x)
-			})}),
+			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}),
+				release: histogram(func(_ sdk.Column, x []float64) (float64, float64) {
+					if len(x) == 0 {
+						return 0, 1
+					}
+					return slices.Min(x), slices.Max(x)
+				})}),
 		specimen("parallel-replace", "l1-sensitivity", "charges one group where a replaced record leaves one and enters another",
-			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 1}), release: histogram(func(c sdk.Column, _ []float64) (float64, float64) {
-				return c.Lower, c.Upper
-			})}),
+			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 1}),
+				release: histogram(func(c sdk.Column, _ []float64) (float64, float64) {
+					return c.Lower, c.Upper
+				})}),
 		specimen("domain-from-maximum", "shape", "has as many bins as the largest value there is says",
 			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: query(func(r run) ([]float64, error) {
 				last := 0
@@ -124,10 +126,12 @@ func queries() []Specimen {
 				point, err := r.host.Select(r.ctx, ev, pieces, ev.Eps)
 				return []float64{float64(point)}, err
 			})}),
-		specimen("siblings-overlap", "scores", "looks for the quartiles on either side of the median among the rows up to it and from it on, so that rows at it are on both sides",
+		specimen("siblings-overlap", "scores",
+			"looks for the quartiles on either side of the median among the rows up to it and from it on, so that rows at it are on both sides",
 			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				half := req.Target.Epsilon / 2
-				return sdk.Plan{Event: privacy.Compose{Events: []privacy.Event{privacy.BoundedRange{Eps: half}, privacy.BoundedRange{Eps: half, Parts: 2}}}}, nil
+				return sdk.Plan{
+					Event: privacy.Compose{Events: []privacy.Event{privacy.BoundedRange{Eps: half}, privacy.BoundedRange{Eps: half, Parts: 2}}}}, nil
 			}, release: query(func(r run) ([]float64, error) {
 				points := make([]int64, len(r.x))
 				for i, v := range r.x {
@@ -188,7 +192,8 @@ func queries() []Specimen {
 // gaussian is noise for a query of that L2 sensitivity.
 func gaussian(s privacy.Sensitivity, coordinates int64, req sdk.PlanRequest) (sdk.Plan, error) {
 	event := func(x float64) privacy.DiscreteGaussian {
-		return privacy.DiscreteGaussian{Sigma: math.Ceil(x * sdk.Largest(s, req.Public.SampleRelations) * 16), Sensitivity: s, Coordinates: coordinates}
+		return privacy.DiscreteGaussian{Sigma: math.Ceil(x * sdk.Largest(s, req.Public.SampleRelations) * 16), Sensitivity: s,
+			Coordinates: coordinates}
 	}
 	x, err := sdk.GaussianMultiplier(func(x float64) privacy.Event { return event(x) }, req.Public.SampleRelations, req.Target)
 	return sdk.Plan{Event: event(x)}, err

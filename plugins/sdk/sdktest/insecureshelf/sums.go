@@ -48,19 +48,21 @@ func sums() []Specimen {
 				return noisy / math.Max(1, float64(len(x)))
 			})}),
 		specimen("realised-n-inside", "l1-sensitivity", "averages before the noise, and declares what one record does to a mean of a hundred",
-			mechanism{plan: planLaplace(privacy.Sensitivity{AddRemove: steps / 100, ReplaceOne: steps / 100}), release: sum(func(c sdk.Column, x []float64) int64 {
-				return total(c, x) / max(1, int64(len(x)))
-			}, plain)}),
+			mechanism{plan: planLaplace(privacy.Sensitivity{AddRemove: steps / 100, ReplaceOne: steps / 100}),
+				release: sum(func(c sdk.Column, x []float64) int64 {
+					return total(c, x) / max(1, int64(len(x)))
+				}, plain)}),
 		specimen("clip-forgotten", "l1-sensitivity", "means to clip at the middle of the range, says so in the sensitivity, and does not do it",
-			mechanism{plan: planLaplace(privacy.Sensitivity{AddRemove: steps / 2, ReplaceOne: steps / 2}), release: sum(func(c sdk.Column, x []float64) int64 {
-				var s int64
-				for _, v := range x {
-					clipped := math.Min(v, c.Lower+(c.Upper-c.Lower)/2)
-					_ = clipped
-					s += lattice(c, v)
-				}
-				return s
-			}, plain)}),
+			mechanism{plan: planLaplace(privacy.Sensitivity{AddRemove: steps / 2, ReplaceOne: steps / 2}),
+				release: sum(func(c sdk.Column, x []float64) int64 {
+					var s int64
+					for _, v := range x {
+						clipped := math.Min(v, c.Lower+(c.Upper-c.Lower)/2)
+						_ = clipped
+						s += lattice(c, v)
+					}
+					return s
+				}, plain)}),
 		specimen("noise-reused", "result", "pays for one draw and adds it to a second query",
 			mechanism{plan: planLaplace(one), release: query(func(r run) ([]float64, error) {
 				s := total(r.c, r.x)
@@ -90,47 +92,51 @@ func sums() []Specimen {
 				}
 				return laplace(s, req)
 			}, release: sum(total, plain)}),
-		specimen("replace-one-forgotten", "l1-sensitivity", "a value may go from one bound to the other: declares what a record does when it comes, for both relations",
-			mechanism{plan: planLaplace(privacy.Sensitivity{AddRemove: steps / 2, ReplaceOne: steps / 2}), release: sum(func(c sdk.Column, x []float64) int64 {
-				var s int64
-				for _, v := range x {
-					s += lattice(c, v) - steps/2
-				}
-				return s
-			}, plain), designs: []string{"full"}}),
+		specimen("replace-one-forgotten", "l1-sensitivity",
+			"a value may go from one bound to the other: declares what a record does when it comes, for both relations",
+			mechanism{plan: planLaplace(privacy.Sensitivity{AddRemove: steps / 2, ReplaceOne: steps / 2}),
+				release: sum(func(c sdk.Column, x []float64) int64 {
+					var s int64
+					for _, v := range x {
+						s += lattice(c, v) - steps/2
+					}
+					return s
+				}, plain), designs: []string{"full"}}),
 		specimen("null-read", "l1-sensitivity", "adds up what lies under the nulls as well",
-			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				c := must(req)
-				var s int64
-				err := sdk.Each(rows, func(b *sdk.Batch) error {
-					for _, v := range b.Float64(0) {
-						s += int64(math.Max(-steps*9, math.Min(steps*9, (v-c.Lower)/(c.Upper-c.Lower)*steps)))
-					}
-					return nil
-				})
-				if err != nil {
-					return nil, err
-				}
-				out, err := noisy(ctx, req, host, s)
-				return released(c, out), err
-			}}),
-		specimen("first-batch-only", "l1-sensitivity", "reads one batch and takes it for the table",
-			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				c := must(req)
-				var x []float64
-				b, err := rows.Next()
-				if err == nil {
-					for i, v := range b.Float64(0) {
-						if b.IsValid(0, i) {
-							x = append(x, v)
+			mechanism{plan: planLaplace(one),
+				release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+					c := must(req)
+					var s int64
+					err := sdk.Each(rows, func(b *sdk.Batch) error {
+						for _, v := range b.Float64(0) {
+							s += int64(math.Max(-steps*9, math.Min(steps*9, (v-c.Lower)/(c.Upper-c.Lower)*steps)))
 						}
+						return nil
+					})
+					if err != nil {
+						return nil, err
 					}
-				} else if err != io.EOF {
-					return nil, err
-				}
-				out, err := noisy(ctx, req, host, total(c, x))
-				return released(c, out), err
-			}}),
+					out, err := noisy(ctx, req, host, s)
+					return released(c, out), err
+				}}),
+		specimen("first-batch-only", "l1-sensitivity", "reads one batch and takes it for the table",
+			mechanism{plan: planLaplace(one),
+				release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+					c := must(req)
+					var x []float64
+					b, err := rows.Next()
+					if err == nil {
+						for i, v := range b.Float64(0) {
+							if b.IsValid(0, i) {
+								x = append(x, v)
+							}
+						}
+					} else if err != io.EOF {
+						return nil, err
+					}
+					out, err := noisy(ctx, req, host, total(c, x))
+					return released(c, out), err
+				}}),
 		specimen("order", "l1-sensitivity", "weighs records by their place in the table",
 			mechanism{plan: planLaplace(one), release: sum(func(c sdk.Column, x []float64) int64 {
 				var s int64
@@ -140,7 +146,8 @@ func sums() []Specimen {
 				return s
 			}, plain)}),
 		specimen("nan", "nonfinite", "takes a root of something that noise makes negative",
-			mechanism{plan: planLaplace(one), release: sum(total, func(noisy float64, _ sdk.Column, _ []float64) float64 { return math.Sqrt(noisy) })}),
+			mechanism{plan: planLaplace(one),
+				release: sum(total, func(noisy float64, _ sdk.Column, _ []float64) float64 { return math.Sqrt(noisy) })}),
 		specimen("crash", "panic", "has one bin too few for the value at the upper bound",
 			mechanism{plan: planLaplace(one), release: sum(func(c sdk.Column, x []float64) int64 {
 				var bins [10]int64

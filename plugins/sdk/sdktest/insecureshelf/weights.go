@@ -62,9 +62,11 @@ func SoundWeights() sdk.Mechanism {
 // weights are totals of weighted values that get the weights wrong.
 func weights() []Specimen {
 	return []Specimen{
-		specimen("weights-unclipped", "l1-sensitivity", "means to clip weights at half of their bound, says so in the sensitivity, and does not do it",
+		specimen("weights-unclipped", "l1-sensitivity",
+			"means to clip weights at half of their bound, says so in the sensitivity, and does not do it",
 			weighted(func(most float64) float64 { return most / 2 }, false, whole)),
-		specimen("weights-range-alone", "l1-sensitivity", "charges the largest weight times the range of the values: the total of one row moves by its weight, too",
+		specimen("weights-range-alone", "l1-sensitivity",
+			"charges the largest weight times the range of the values: the total of one row moves by its weight, too",
 			weighted(asIs, true, func(_, most float64) float64 { return most })),
 		specimen("weights-no-vanish", "l1-sensitivity", "charges the range of weight times value, and forgets that a row may vanish",
 			weighted(asIs, true, func(least, most float64) float64 { return 2*most - least })),
