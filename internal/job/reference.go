@@ -95,7 +95,7 @@ func keyLine(d decl) string {
 		line += "(" + strings.Join(parts, ", ") + ") "
 	}
 	line += strings.Replace(sentence(d.doc), " ${NAME} is replaced.", "", 1)
-	if d.example != "" {
+	if plain := label != "" && strings.Trim(d.example, "0123456789.") == ""; !plain && d.example != "" {
 		line += " `" + d.example + "`"
 	}
 	return line
