@@ -30,11 +30,11 @@ var kinds = []struct {
 	{"what goes together", 2250, []string{"what-goes-together.md"}},
 	{"developer", 2000, []string{"design.md", "mechanisms-in-python.md", "plugins.md", "sabotage.md", "style.md", "writing-a-mechanism.md"}},
 	{"study", 4400, []string{"../lab/studies/"}},
-	{"rules", 9300, []string{"privacy-rules.md"}},
+	{"rules", 9200, []string{"privacy-rules.md"}},
 }
 
 // folders hold the pages, each with the most words that all its pages together may have.
-var folders = map[string]int{"docs": 56_700, "lab/studies": 17_700}
+var folders = map[string]int{"docs": 52_800, "lab/studies": 17_700}
 
 // TestWordsOfPages holds every page to the budget of its kind, and the pages of a folder to theirs.
 // A page that has grown out of its budget gets shorter: one page for one question, no sentence twice.
