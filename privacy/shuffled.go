@@ -127,8 +127,28 @@ func shuffledProfile(e Shuffled, rel Relation, here string) (profile, *Unsupport
 	// The analysis for any randomizer: dozens of points are needed, and the exact
 	// sums for k-ary randomized response cost too much for that.
 	l.k = 0
-	t := &chordTable{of: l.delta, top: l.eps0}
-	return profile{at: t.delta, pure: l.eps0, knee: math.Inf(1), cost: 1}, nil
+	return profile{at: tableOf(l).delta, pure: l.eps0, knee: math.Inf(1), cost: 1}, nil
+}
+
+// chords are the tables of the shuffles that were asked about last: a plan asks many times about a few.
+var chords = struct {
+	sync.Mutex
+	kept map[local]*chordTable
+}{kept: map[local]*chordTable{}}
+
+// tableOf returns the table of a shuffle, the same one to all who ask.
+func tableOf(l local) *chordTable {
+	chords.Lock()
+	defer chords.Unlock()
+	t := chords.kept[l]
+	if t == nil {
+		if len(chords.kept) == 256 { // some hundred kB
+			clear(chords.kept)
+		}
+		t = &chordTable{of: l.delta, top: l.eps0}
+		chords.kept[l] = t
+	}
+	return t
 }
 
 // chordTable evaluates a costly profile at a few dozen points, on first use, and joins them
