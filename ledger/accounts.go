@@ -132,15 +132,10 @@ func (t *tx) saveAccount(a *Account) error {
 	if b.TwoPersons {
 		two = 1
 	}
-	return t.exec(
-		`INSERT INTO dprelease_accounts (id, dataset, unit, relation, slice, filter, orders, limit_epsilon, limit_delta, limit_rho, spent, pending, keeps, lifetime, largest, debits, acts, last, two_persons, slices, slice_kind)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET limit_epsilon = excluded.limit_epsilon, limit_delta = excluded.limit_delta, limit_rho = excluded.limit_rho, spent = excluded.spent,
-		pending = excluded.pending, keeps = excluded.keeps, lifetime = excluded.lifetime, largest = excluded.largest, debits = excluded.debits, acts = excluded.acts,
-		last = excluded.last, two_persons = excluded.two_persons, slices = excluded.slices, slice_kind = excluded.slice_kind`,
-		a.ID, a.Dataset, a.Unit, a.Relation.String(), a.Slice.Column, a.Filter, texts[5], b.Epsilon, b.Delta, b.Rho, texts[0], texts[1],
-		texts[2], texts[3], texts[4],
-		b.Debits, b.Acts, a.last, two, b.Slices, string(b.SliceKind))
+	return t.upsert("dprelease_accounts", "id", "dataset, unit, relation, slice, filter, orders",
+		"limit_epsilon, limit_delta, limit_rho, spent, pending, keeps, lifetime, largest, debits, acts, last, two_persons, slices, slice_kind",
+		[]any{a.ID, a.Dataset, a.Unit, a.Relation.String(), a.Slice.Column, a.Filter, texts[5], b.Epsilon, b.Delta, b.Rho,
+			texts[0], texts[1], texts[2], texts[3], texts[4], b.Debits, b.Acts, a.last, two, b.Slices, string(b.SliceKind)})
 }
 
 // OpenAccount opens an account; it is an error where it is open already.

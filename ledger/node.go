@@ -221,13 +221,10 @@ func (t *tx) saveNode(n *Node) error {
 		open = 1
 	}
 	spent, charged := n.Spent.Texts(), n.Charged.Texts()
-	return t.exec(`INSERT INTO dprelease_nodes (`+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET open = excluded.open, uses = excluded.uses,
-		spent_epsilon = excluded.spent_epsilon, spent_delta = excluded.spent_delta,
-		charged_epsilon = excluded.charged_epsilon, charged_delta = excluded.charged_delta,
-		done = excluded.done, content = excluded.content, digest = excluded.digest`,
-		n.ID, n.Kind, n.Account, n.Slice, n.Debit, begins, open, n.Uses,
-		spent[0], spent[1], charged[0], charged[1], doneText(n.Done), n.Content, n.digest)
+	return t.upsert("dprelease_nodes", "id", "kind, account, slice, debit, begins",
+		"open, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, done, content, digest",
+		[]any{n.ID, n.Kind, n.Account, n.Slice, n.Debit, begins, open, n.Uses,
+			spent[0], spent[1], charged[0], charged[1], doneText(n.Done), n.Content, n.digest})
 }
 
 // conceal encrypts the rows of the samples that a release keeps, and says what its seal says

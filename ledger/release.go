@@ -120,10 +120,8 @@ func (t *tx) rawReleases(plan string) ([]*Release, error) {
 
 // saveRelease stores what records say of a release: no lease and no bytes.
 func (t *tx) saveRelease(r *Release) error {
-	return t.exec(
-		`INSERT INTO dprelease_releases (id, account, slice, plan, content, state, token, archive_digest, holder, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', 0)
-		ON CONFLICT (id) DO UPDATE SET content = excluded.content, state = excluded.state, token = excluded.token, archive_digest = excluded.archive_digest`,
-		r.ID, r.Account, r.Slice, r.Plan, orNull(r.Content), r.State, r.token, orNull(r.archive))
+	return t.upsert("dprelease_releases", "id", "account, slice, plan, holder, lease_until", "content, state, token, archive_digest",
+		[]any{r.ID, r.Account, r.Slice, r.Plan, "", 0, orNull(r.Content), r.State, r.token, orNull(r.archive)})
 }
 
 // orNull stores an empty text as none.

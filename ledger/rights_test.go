@@ -13,7 +13,7 @@ import (
 )
 
 // wrote finds the table that a statement changes, and the rest of the statement.
-var wrote = regexp.MustCompile("(?:(INSERT) INTO |(UPDATE) |(DELETE) FROM |t\\.(insert)\\(\")(dprelease_\\w+)([^`\"]*(?:\", rows, \"[^\"]*)?)")
+var wrote = regexp.MustCompile("(?:(INSERT) INTO |(UPDATE) |(DELETE) FROM |t\\.(upsert)\\(\")(dprelease_\\w+)")
 
 // The list of rights is that of the statements of this package: one that is missing would be found after a debit.
 func TestRightsAreThoseOfTheStatements(t *testing.T) {
@@ -31,14 +31,14 @@ func TestRightsAreThoseOfTheStatements(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range wrote.FindAllStringSubmatch(string(text), -1) {
-			verb, table := strings.ToUpper(m[1]+m[2]+m[3]+m[4]), m[5]
+			verb, table := m[1]+m[2]+m[3], m[5]
 			if found[table] == nil {
 				found[table] = map[string]bool{}
 			}
-			found[table][verb] = true
-			if strings.Contains(m[6], "DO UPDATE") {
-				found[table]["UPDATE"] = true
+			if m[4] == "upsert" {
+				verb, found[table]["UPDATE"] = "INSERT", true
 			}
+			found[table][verb] = true
 		}
 	}
 	delete(found["dprelease_head"], "INSERT") // only who founds a ledger

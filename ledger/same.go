@@ -331,6 +331,5 @@ func (t *tx) saveColumns(changed map[string]*columnUses) error {
 		}
 		rows = append(rows, []any{name, changed[name].release, text})
 	}
-	return t.insert("dprelease_columns (name, release, charged)", rows,
-		" ON CONFLICT (name) DO UPDATE SET release = excluded.release, charged = excluded.charged")
+	return t.upsert("dprelease_columns", "name", "", "release, charged", rows...)
 }

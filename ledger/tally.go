@@ -151,8 +151,7 @@ func (t *tx) saveBuckets(account int64, names []string) error {
 		}
 		rows = append(rows, []any{account, n, text})
 	}
-	return t.insert("dprelease_slices (account, bucket, tallies)", rows,
-		" ON CONFLICT (account, bucket) DO UPDATE SET tallies = excluded.tallies")
+	return t.upsert("dprelease_slices", "account, bucket", "", "tallies", rows...)
 }
 
 // inSlice reads what a slice has spent, and lets the account stand for it; for all slices

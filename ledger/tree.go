@@ -175,7 +175,7 @@ func (t *tx) saveNodes() error {
 	for _, p := range slices.Sorted(maps.Keys(t.tree.changed)) {
 		rows = append(rows, []any{p, t.tree.nodes[p]})
 	}
-	if err := t.insert("dprelease_tree (path, node)", rows, " ON CONFLICT (path) DO UPDATE SET node = excluded.node"); err != nil {
+	if err := t.upsert("dprelease_tree", "path", "", "node", rows...); err != nil {
 		return err
 	}
 	clear(t.tree.changed)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -70,13 +71,18 @@ func all[T any](t *tx, read func(scanner) (T, error), query string, args ...any)
 // marks are so many placeholders, with commas between them.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// insert stores rows of a table, many in one statement. conflict says what becomes of a row
-// that is there already.
-func (t *tx) insert(columns string, rows [][]any, conflict string) error {
+// upsert stores rows of a table, many in one statement. A row begins with the values of its key and of the
+// fixed columns; those of the changing columns replace the old ones where the key is there already.
+func (t *tx) upsert(table, key, fixed, changing string, rows ...[]any) error {
 	const atOnce = 200
+	columns := key + ", " + changing
+	if fixed != "" {
+		columns = key + ", " + fixed + ", " + changing
+	}
+	changes := regexp.MustCompile(`\w+`).ReplaceAllString(changing, "$0 = excluded.$0")
 	for some := range slices.Chunk(rows, atOnce) {
-		values := "(" + marks(len(some[0])) + ")"
-		if err := t.exec("INSERT INTO "+columns+" VALUES "+values+strings.Repeat(", "+values, len(some)-1)+conflict,
+		values := strings.TrimSuffix(strings.Repeat("("+marks(len(some[0]))+"), ", len(some)), ", ")
+		if err := t.exec("INSERT INTO "+table+" ("+columns+") VALUES "+values+" ON CONFLICT ("+key+") DO UPDATE SET "+changes,
 			slices.Concat(some...)...); err != nil {
 			return err
 		}

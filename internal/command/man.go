@@ -124,7 +124,8 @@ func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command
 
 const pageHead = `# Commands
 
-Each line shows how a command is called, what it does, and its other flags. Run it with ` + "`--help`" + ` to read what the flags mean and to see
+Each line shows how a command is called, what it does, and its other flags. ` +
+	"Run it with `--help`" + ` to read what the flags mean and to see
 examples; ` + "`dprelease man DIR`" + ` writes the same as manual pages. ` + "`make generate`" + ` writes this page.
 
 LEDGER is the address of a ledger, the path of its file, or a job file (.yaml), which stands for the ledger of the job.

@@ -60,10 +60,10 @@ var capabilities = []capability{
 }
 
 // combination matches texts that refuse something and name a capability with which it does not go.
-var combination = regexp.MustCompile(`(?i)\b(cannot|must not|may not|do not|does not|is not|are not|has no|have ` +
-	`no|needs?|refused|stand beside)\b.*` +
-	`\b(dataset\.\w+|collect(ed|ion)|panels?|waves?|series|periods?|rho|folds?|caps?|weights?|keys|slices?|kept|strata|stages|multistage|sample|engine|` +
-	`several (rows|tables)|relation|replace-one|add-remove|groups)\b`)
+var combination = regexp.MustCompile(`(?i)\b(cannot|must not|may not|do not|does not|is not|are not|has no|` +
+	`have no|needs?|refused|stand beside)\b.*` +
+	`\b(dataset\.\w+|collect(ed|ion)|panels?|waves?|series|periods?|rho|folds?|caps?|weights?|keys|slices?|kept|strata|stages|` +
+	`multistage|sample|engine|several (rows|tables)|relation|replace-one|add-remove|groups)\b`)
 
 func count(files []goFile) counts {
 	c := counts{folders: map[string]lines{}, known: map[string]knowing{}}
@@ -151,6 +151,15 @@ func wideLines(text []byte) int {
 
 // syntax counts what only the parsed file shows.
 func (c *counts) syntax(f goFile) {
+	read := token.NoPos // a text of several pieces is counted once
+	refusal := func(e ast.Expr) {
+		if text := wording(e); text != "" && e.Pos() >= read {
+			read = e.End()
+			if f.linked && combination.MatchString(text) {
+				c.refusals++
+			}
+		}
+	}
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
@@ -161,15 +170,30 @@ func (c *counts) syntax(f goFile) {
 			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Scan" && strings.HasPrefix(f.path, "internal/run/") {
 				c.scans++
 			}
+		case *ast.BinaryExpr:
+			refusal(n)
 		case *ast.BasicLit:
-			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil && f.linked && combination.MatchString(text) {
-				c.refusals++
-			}
+			refusal(n)
 		case *ast.Ident:
 			c.learn(f.path, n.Name)
 		}
 		return true
 	})
+}
+
+// wording joins the pieces of a text, and leaves out what stands between them.
+func wording(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(e.Value); e.Kind == token.STRING && err == nil {
+			return text
+		}
+	case *ast.BinaryExpr:
+		if e.Op == token.ADD {
+			return wording(e.X) + wording(e.Y)
+		}
+	}
+	return ""
 }
 
 // learn notes the capabilities that an identifier of a file names.

@@ -16,7 +16,7 @@ import "fmt" // behind code
 lines */
 func keptDraw() string {
 	x.Scan()
-	return "a panel cannot be kept with dataset.fold" + fmt.Sprint()
+	return "a panel cannot be " + "kept with dataset.fold" + fmt.Sprint()
 }
 `
 

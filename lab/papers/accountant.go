@@ -15,13 +15,18 @@ import (
 
 const accountantOpening = `# The accountant beside its rivals
 
-For each way to amplify, this page compares the ε that dprelease charges with the smallest ε that another tool charges, and with a lower bound that no sound accountant can undercut. The goal is to stay within a factor of **1.02** of the
+For each way to amplify, this page compares the ε that dprelease charges with the smallest ε that another tool charges, ` +
+	`and with a lower bound that no sound accountant can undercut. The goal is to stay within a factor of **1.02** of the
 lower bound, and a test checks the ratios of this page. A smaller ε for the same noise means that a job gets more accuracy for its budget.
 
-` + "`make papers`" + ` computes our figures again. Those of the others were recorded once (dp_accounting 0.6.0, opacus, autodp, the PRV accountant). A lower bound is
-the larger of a recorded one and the lower end of our own bracket, which is the exact loss of one pair of neighbours, rounded down; a dash means that none is known. Times are for one question, asked once, without lower bounds, on a machine that may have been busy: only their order of magnitude counts.
+` + "`make papers`" + ` computes our figures again. ` +
+	`Those of the others were recorded once (dp_accounting 0.6.0, opacus, autodp, the PRV accountant). A lower bound is
+the larger of a recorded one and the lower end of our own bracket, which is the exact loss of one pair of neighbours, rounded down; ` +
+	`a dash means that none is known. Times are for one question, asked once, without lower bounds, ` +
+	`on a machine that may have been busy: only their order of magnitude counts.
 
-Of the other tools only one question was timed (Poisson q = 0.01, Gaussian σ = 1, T = 10,000, δ = 1e-6): dp_accounting takes 27 ms by RDP (ε 7.4141) and 520 ms or 54 ms by PLD (6.9074 or
+Of the other tools only one question was timed (Poisson q = 0.01, Gaussian σ = 1, T = 10,000, δ = 1e-6): ` +
+	`dp_accounting takes 27 ms by RDP (ε 7.4141) and 520 ms or 54 ms by PLD (6.9074 or
 6.9109), opacus 14 ms, and the PRV accountant 13 s (between 6.8974 and 6.9087).
 
 `

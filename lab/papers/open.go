@@ -18,10 +18,14 @@ import (
 
 const openOpening = `# What the papers left open
 
-The papers on sampling and privacy leave these questions open. Every figure and number below is ours: ` + "`make papers`" + ` computes this page
-again, with [the papers' own figures](papers.md) and [the accountant beside its rivals](accountant.md). Unless said otherwise the setting is that of “Accuracy Gains…”: N = 10,001,
-δ = 1/(2N), simple random sampling without replacement, replace-one. A gain is the mean squared error of the full table's release over that of the sample's, at the same
-guarantee for the population: above 1 sampling wins. Simulated figures use RUNS runs from fixed seeds, over POPULATIONS populations where one could decide by luck.
+The papers on sampling and privacy leave these questions open. Every figure and number below is ours: ` +
+	"`make papers`" + ` computes this page
+again, with [the papers' own figures](papers.md) and [the accountant beside its rivals](accountant.md). ` +
+	`Unless said otherwise the setting is that of “Accuracy Gains…”: N = 10,001,
+δ = 1/(2N), simple random sampling without replacement, replace-one. A gain is the mean squared error of the full table's release ` +
+	`over that of the sample's, at the same
+guarantee for the population: above 1 sampling wins. Simulated figures use RUNS runs from fixed seeds, ` +
+	`over POPULATIONS populations where one could decide by luck.
 
 `
 

@@ -9,8 +9,10 @@ import (
 
 const opening = `# The papers, reproduced
 
-dprelease's own accountant and mechanisms computed every figure and number below, with the papers' parameters and axes; ` + "`make papers`" + ` makes this page again.
-What a paper states agrees with ours, unless **refuted** stands beside it. Simulated figures use RUNS runs from fixed seeds; where the luck of one population decides, POPULATIONS.
+dprelease's own accountant and mechanisms computed every figure and number below, with the papers' parameters and axes; ` +
+	"`make papers`" + ` makes this page again.
+What a paper states agrees with ours, unless **refuted** stands beside it. Simulated figures use RUNS runs from fixed seeds; ` +
+	`where the luck of one population decides, POPULATIONS.
 [What the papers left open](open-questions.md) is a page of its own.
 
 `

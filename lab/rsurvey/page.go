@@ -81,8 +81,11 @@ func page(lines []line) []byte {
 
 <!-- bin/lab/rsurvey writes this page -->
 
-The program at noise next to nothing (ε 10¹¹), and R's `+"`survey`"+` on the same tables: %d values of %d collections of California's schools. `+"`poisson`, `rates`"+` were drawn by R once; the others come with the package.
-A cell is about all values of a statistic: estimates/standard errors/intervals. "=" says that six digits agree, a number names the reason below, and × is the largest ratio of the standard errors here to R's. What a job draws itself has the same formulas; a wave of a panel is a Poisson sample.
+The program at noise next to nothing (ε 10¹¹), and R's `+"`survey`"+` on the same tables: `+
+		`%d values of %d collections of California's schools. `+"`poisson`, `rates`"+` were drawn by R once; the others come with the package.
+A cell is about all values of a statistic: estimates/standard errors/intervals. "=" says that six digits agree, `+
+		`a number names the reason below, and × is the largest ratio of the standard errors here to R's. `+
+		`What a job draws itself has the same formulas; a wave of a panel is a Poisson sample.
 
 | statistic |`, len(lines), len(designs))
 	for _, d := range designs {
@@ -123,7 +126,8 @@ A cell is about all values of a statistic: estimates/standard errors/intervals. 
 		fmt.Fprintf(&b, "%d. *%s*: %s.\n", i+1, r.what, r.why)
 	}
 	b.WriteString(`
-Sums of clusters stand beside R's calibrated total (` + "`calibrate(~1)`" + `): the public number of rows makes them ratios here. Quantiles are not compared: R interpolates.
+Sums of clusters stand beside R's calibrated total (` + "`calibrate(~1)`" + `): the public number of rows makes them ratios here. ` +
+		`Quantiles are not compared: R interpolates.
 `)
 	return b.Bytes()
 }

@@ -21,7 +21,9 @@ const schema = `{
   "required": ["column"],
   "properties": {
     "column": {"type": "string", "description": "the numeric column; its lower and upper may be as wide as they can possibly be"},
-    "times":  {"type": "number", "minimum": 1, "maximum": 8, "default": 1, "description": "how many times as much ε the search spends as a release that clips to the bound will: the more, the nearer the bound comes to the one that suits that release"}
+    "times":  {"type": "number", "minimum": 1, "maximum": 8, "default": 1,
+               "description": "how many times as much ε the search spends as a release that clips to the bound will: the more, ` +
+	`the nearer the bound comes to the one that suits that release"}
   }
 }`
 

@@ -13,10 +13,12 @@ const schema = `{
   "type": "object",
   "additionalProperties": false,
   "properties": {
-    "by":    {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8, "uniqueItems": true}],
-              "description": "one or more category columns with public domains; the cells are all their combinations. Without it, one total"},
+    "by":    {` + linear.NamesSchema + `,
+              "description": "one or more category columns with public domains; the cells are all their combinations; ` +
+	`one total without it"},
     "sum":   {"type": "string", "description": "a numeric column to sum up instead of counting records"},
-    "noise": {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise, and is the default where the guarantee is in rho"},
+    "noise": {"enum": ["laplace", "gaussian", "auto"], "default": "laplace",
+              "description": "gaussian needs a delta; auto takes the smaller noise, and is the default where the guarantee is in rho"},
 ` + linear.IntervalSchema + `,
     "consistent": {"type": "boolean", "default": true,
               "description": "also release counts that are non-negative and add up to the public size, computed from the noisy ones"}

@@ -10,7 +10,8 @@ import (
 var schema = linear.Schema(`"column", "edges"`, `
     "column": {"type": "string", "description": "the numeric column whose values are counted"},
     "edges":  {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 10001,
-               "description": "the edges of the bins, ascending: a value counts in the bin whose lower edge it reaches, the last bin has its upper edge too"},`)
+               "description": "the edges of the bins, ascending: a value counts in the bin whose lower edge it reaches, `+
+	`the last bin has its upper edge too"},`)
 
 type params struct {
 	Column string    `json:"column"`

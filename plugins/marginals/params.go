@@ -16,23 +16,34 @@ const schema = `{
   "type": "object",
   "additionalProperties": false,
   "properties": {
-    "columns": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 200, "uniqueItems": true}],
+    "columns": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 200,
+                "uniqueItems": true}],
                 "description": "category columns with public domains; all tables of up to ways of them are released, the total too"},
     "ways":    {"type": "integer", "minimum": 1, "maximum": 8, "default": 2, "description": "the most columns of one table"},
-    "tables":  {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "maxItems": 8, "uniqueItems": true}, "maxItems": 10000,
-                "description": "tables to release, each a list of columns or of levels of hierarchies; an empty list is the total. Beside columns, or instead of them"},
+    "tables":  {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "maxItems": 8, "uniqueItems": true},
+                "maxItems": 10000,
+                "description": "tables to release, each a list of columns or of levels of hierarchies; an empty list is the total. ` +
+	`Beside columns, or instead of them"},
     "objective": {"enum": ["least-largest", "every-marginal", "every-cell"], "default": "least-largest",
-                "description": "what is made small: the largest variance of all tables, the sum of the variances of the tables, or that of all cells"},
+                "description": "what is made small: the largest variance of all tables, the sum of the variances of the tables, ` +
+	`or that of all cells"},
     "weights": {"type": "object", "additionalProperties": {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000},
-                "description": "how much the variance of a table counts in the objective, by its name: the columns with commas between, or total; 1 otherwise"},
-    "hierarchies": {"type": "array", "maxItems": 20, "items": {"type": "object", "additionalProperties": false, "required": ["column", "levels"], "properties": {
+                "description": "how much the variance of a table counts in the objective, by its name: ` +
+	`the columns with commas between, or total; 1 otherwise"},
+    "hierarchies": {"type": "array", "maxItems": 20, "items": {"type": "object", "additionalProperties": false,
+                    "required": ["column", "levels"], "properties": {
         "column": {"type": "string", "description": "the finest level: a category column"},
-        "levels": {"type": "array", "minItems": 1, "maxItems": 8, "description": "the levels above it, the coarsest first", "items": {"type": "object", "additionalProperties": false, "required": ["name"],
+        "levels": {"type": "array", "minItems": 1, "maxItems": 8,
+                   "description": "the levels above it, the coarsest first",
+                   "items": {"type": "object", "additionalProperties": false, "required": ["name"],
           "properties": {
             "name":   {"type": "string", "minLength": 1, "maxLength": 100},
-            "prefix": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "the value of this level is so many first characters of the finest one"},
-            "map":    {"type": "object", "additionalProperties": {"type": "string"}, "description": "the value of this level for each value of the finest one"}}}}}},
-                "description": "columns whose values are nested, such as counties in states; tables of every level are released and add up"},
+            "prefix": {"type": "integer", "minimum": 1, "maximum": 1000,
+                       "description": "the value of this level is so many first characters of the finest one"},
+            "map":    {"type": "object", "additionalProperties": {"type": "string"},
+                       "description": "the value of this level for each value of the finest one"}}}}}},
+                "description": "columns whose values are nested, such as counties in states; ` +
+	`tables of every level are released and add up"},
     "finish":  {"enum": ["none", "whole"], "default": "none",
                 "description": "whole also releases counts that are whole, not negative, and add up exactly in all tables"}
   }

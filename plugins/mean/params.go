@@ -17,7 +17,8 @@ const schema = `{
     "columns": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1000, "uniqueItems": true,
                 "description": "several numeric columns; the budget is shared equally"},
     "by":      {"type": "string", "description": "a category column with a public domain: one mean a group"},
-    "noise":   {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise, and is the default where the guarantee is in rho"},
+    "noise":   {"enum": ["laplace", "gaussian", "auto"], "default": "laplace",
+                "description": "gaussian needs a delta; auto takes the smaller noise, and is the default where the guarantee is in rho"},
 ` + linear.DifferenceSchema + linear.IntervalSchema + `
   },
   "oneOf": [{"required": ["column"]}, {"required": ["columns"]}]

@@ -17,15 +17,19 @@ const schema = `{
     "column":    {"type": "string", "description": "the numeric column"},
     "quantile":  {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.5,
                   "description": "the rank, with at most four decimals: 0.5 is the median"},
-    "quantiles": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, "minItems": 1, "maxItems": 100, "uniqueItems": true,
+    "quantiles": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, "minItems": 1,
+                  "maxItems": 100, "uniqueItems": true,
                   "description": "several ranks; the budget is shared equally"},
     "method":    {"enum": ["smooth-laplace", "exponential"],
                   "default": "exponential",
-                  "description": "exponential: pure epsilon, on a public lattice. smooth-laplace: needs a delta and equal weights; also meant where its calibration or noise_share is given"},
+                  "description": "exponential: pure epsilon, on a public lattice. smooth-laplace: needs a delta and equal weights; ` +
+	`also meant where its calibration or noise_share is given"},
     "calibration": {"enum": ["exact", "published"], "default": "exact",
-                  "description": "of smooth-laplace: published reproduces the papers' smaller beta, which is refused where it is not private enough"},
+                  "description": "of smooth-laplace: published reproduces the papers' smaller beta, ` +
+	`which is refused where it is not private enough"},
     "noise_share": {"type": "number", "minimum": 0.01, "maximum": 0.99, "default": 0.5,
-                  "description": "of smooth-laplace: the part of epsilon that pays for moving the quantile; the rest pays for the change of the noise scale"},
+                  "description": "of smooth-laplace: the part of epsilon that pays for moving the quantile; ` +
+	`the rest pays for the change of the noise scale"},
     "points":    {"type": "integer", "minimum": 2, "maximum": 1048577, "default": 65537,
                   "description": "of exponential: how many evenly spaced points from lower to upper may be released"}
   },

@@ -7,4 +7,5 @@ import "embed"
 //go:embed dprelease/*.py dprelease/protocol.binpb
 var SDK embed.FS
 
-//go:generate protoc --proto_path=../../specs/plugin/v1 --include_imports --descriptor_set_out=dprelease/protocol.binpb mechanism.proto grpc_broker.proto grpc_controller.proto health.proto
+//go:generate -command protocol protoc --proto_path=../../specs/plugin/v1 --include_imports --descriptor_set_out=dprelease/protocol.binpb
+//go:generate protocol mechanism.proto grpc_broker.proto grpc_controller.proto health.proto

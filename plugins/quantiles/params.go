@@ -20,15 +20,18 @@ const schema = `{
   "properties": {
     "column": {"type": "string", "description": "the numeric column"},
     "quantiles": {"oneOf": [{"enum": ["quartiles", "deciles", "percentiles"]},
-                            {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, "minItems": 1, "maxItems": 1000, "uniqueItems": true}],
+                            {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, "minItems": 1,
+                             "maxItems": 1000, "uniqueItems": true}],
                   "default": "quartiles",
                   "description": "the ranks, each with at most four decimals: 0.5 is the median"},
-    "by":     {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8, "uniqueItems": true}],
+    "by":     {` + linear.NamesSchema + `,
                "description": "one or more category columns with public domains: quantiles for each combination"},
     "step":   {"type": "number", "exclusiveMinimum": 0,
-               "description": "a public fact: all values are multiples of it. It says which numbers may be released; without it they are numbers of about five digits"},
+               "description": "a public fact: all values are multiples of it. It says which numbers may be released; ` +
+	`without it they are numbers of about five digits"},
     "method": {"enum": ["auto", "recursion", "tree"], "default": "auto",
-               "description": "recursion draws one rank after another; tree reads all ranks off noisy counts; auto takes the one that public facts speak for"},
+               "description": "recursion draws one rank after another; tree reads all ranks off noisy counts; ` +
+	`auto takes the one that public facts speak for"},
 ` + linear.IntervalSchema + `
   }
 }`

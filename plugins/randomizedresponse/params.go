@@ -17,7 +17,8 @@ const schema = `{
     "shuffle": {"type": "boolean", "default": false,
                 "description": "charge the guarantee of the shuffled reports, which trusts the shuffler; needs a delta"},
     "local_epsilon": {"type": "number", "minimum": 1e-6, "maximum": 50,
-                "description": "with shuffle: the epsilon of every single report; charged is what the shuffled reports cost, and the guarantee is the most that may be. By default the largest that meets the guarantee"}
+                "description": "with shuffle: the epsilon of every single report; charged is what the shuffled reports cost, ` +
+	`and the guarantee is the most that may be. By default the largest that meets the guarantee"}
   },
   "required": ["column"]
 }`

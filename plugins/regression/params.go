@@ -18,10 +18,13 @@ const schema = `{
     "features": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 200, "uniqueItems": true,
                  "description": "what explains it: numbers with bounds, and categories with a domain, whose first value is the reference"},
     "log":      {"type": "array", "items": {"type": "string"}, "uniqueItems": true,
-                 "description": "columns that enter with their natural logarithm, taken after clipping; their lower bound must be positive"},
+                 "description": "columns that enter with their natural logarithm, taken after clipping; ` +
+	`their lower bound must be positive"},
     "ridge":    {"type": "number", "minimum": 0, "maximum": 1000, "default": 0,
-                 "description": "weight of half the squared norm of the scaled coefficients, without the intercept, beside half the mean squared error"},
-    "noise":    {"enum": ["gaussian", "laplace"], "default": "gaussian", "description": "gaussian needs a delta; laplace needs none and adds more noise"}
+                 "description": "weight of half the squared norm of the scaled coefficients, without the intercept, ` +
+	`beside half the mean squared error"},
+    "noise":    {"enum": ["gaussian", "laplace"], "default": "gaussian",
+                 "description": "gaussian needs a delta; laplace needs none and adds more noise"}
   }
 }`
 

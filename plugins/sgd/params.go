@@ -16,24 +16,43 @@ const schema = `{
   "required": ["model", "target", "features"],
   "properties": {
     "model":    {"enum": ["linear", "logistic"], "description": "least squares, or the log-odds of a yes"},
-    "target":   {"type": "string", "description": "what is explained: a number with bounds (linear); a number with bounds 0 and 1, or a category of two values (logistic)"},
+    "target":   {"type": "string",
+                 "description": "what is explained: a number with bounds (linear); a number with bounds 0 and 1, ` +
+	`or a category of two values (logistic)"},
     "positive": {"type": "string", "description": "the value of a category target that is a yes; the second of its domain by default"},
     "features": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1000, "uniqueItems": true,
                  "description": "what explains it: numbers with bounds, and categories with a domain, whose first value is the reference"},
     "log":      {"type": "array", "items": {"type": "string"}, "uniqueItems": true,
                  "description": "columns of which the natural logarithm is used, after clipping; their lower bound must be positive"},
-    "epochs":   {"type": "number", "exclusiveMinimum": 0, "maximum": 100000, "description": "how often each record is used, on average; 40 where the job gives a batch size or rate. A job that says nothing of steps gets as many full-batch steps as it needs"},
+    "epochs":   {"type": "number", "exclusiveMinimum": 0, "maximum": 100000,
+                 "description": "how often each record is used, on average; 40 where the job gives a batch size or rate. ` +
+	`A job that says nothing of steps gets as many full-batch steps as it needs"},
     "steps":    {"type": "integer", "minimum": 1, "maximum": 100000, "description": "the number of steps, instead of epochs"},
-    "rate":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": "the probability with which a record is in the batch of a step; 1 takes all. 0.1 where the job gives epochs or steps"},
+    "rate":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1,
+                 "description": "the probability with which a record is in the batch of a step; 1 takes all. ` +
+	`0.1 where the job gives epochs or steps"},
     "batch_size": {"type": "number", "exclusiveMinimum": 0, "description": "the expected size of a batch, instead of rate"},
-    "rows":     {"type": "integer", "minimum": 1, "description": "where the number of records is secret: a public guess of it, which scales the steps"},
-    "clip":     {"type": "number", "minimum": 1e-9, "maximum": 1000, "description": "the norm to which the gradient of one record is clipped, in scaled units; 1 for logistic, 0.5 for linear by default"},
-    "step_size": {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "in scaled units, and then without momentum; by default step size and momentum are chosen from the curvature of the loss and the noise"},
-    "l2":       {"type": "number", "minimum": 0, "maximum": 1000, "default": 0, "description": "weight of half the squared norm of the scaled coefficients, without the intercept"},
-    "batches":  {"enum": ["poisson", "full", "cyclic", "one-pass"], "description": "poisson: each step draws its own. full: all records in every step. cyclic: the records are put into batches once, at random, and taken in turn. one-pass: the same, each once. The last two are for last-iterate"},
-    "accounting": {"enum": ["steps", "last-iterate"], "description": "steps: every step is paid for. last-iterate: only the last iterate is paid for; needs replace-one, a radius, and batches that are not drawn afresh. By default what the batches allow"},
-    "early_noise": {"type": "number", "minimum": 0.001, "maximum": 1, "default": 1, "description": "one-pass only: the noise of every step but the last, as a share of that of the last"},
-    "radius":   {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "of the ball that the scaled coefficients are confined to; for last-iterate"},
+    "rows":     {"type": "integer", "minimum": 1,
+                 "description": "where the number of records is secret: a public guess of it, which scales the steps"},
+    "clip":     {"type": "number", "minimum": 1e-9, "maximum": 1000,
+                 "description": "the norm to which the gradient of one record is clipped, in scaled units; 1 for logistic, ` +
+	`0.5 for linear by default"},
+    "step_size": {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000,
+                  "description": "in scaled units, and then without momentum; by default step size and momentum are chosen from the ` +
+	`curvature of the loss and the noise"},
+    "l2":       {"type": "number", "minimum": 0, "maximum": 1000, "default": 0,
+                 "description": "weight of half the squared norm of the scaled coefficients, without the intercept"},
+    "batches":  {"enum": ["poisson", "full", "cyclic", "one-pass"],
+                 "description": "poisson: each step draws its own. full: all records in every step. cyclic: ` +
+	`the records are put into batches once, at random, and taken in turn. one-pass: the same, each once. The last two are for ` +
+	`last-iterate"},
+    "accounting": {"enum": ["steps", "last-iterate"],
+                   "description": "steps: every step is paid for. last-iterate: only the last iterate is paid for; needs replace-one, ` +
+	`a radius, and batches that are not drawn afresh. By default what the batches allow"},
+    "early_noise": {"type": "number", "minimum": 0.001, "maximum": 1, "default": 1,
+                    "description": "one-pass only: the noise of every step but the last, as a share of that of the last"},
+    "radius":   {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000,
+                 "description": "of the ball that the scaled coefficients are confined to; for last-iterate"},
     "average":  {"type": "boolean", "default": true, "description": "release the mean of the second half of the steps instead of the last"}
   },
   "allOf": [{"not": {"required": ["epochs", "steps"]}}, {"not": {"required": ["rate", "batch_size"]}}]

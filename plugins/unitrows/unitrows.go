@@ -16,8 +16,11 @@ import (
 var schema = linear.Schema(`"column", "at_most"`, `
     "column":  {"type": "string", "description": "the numeric column that says how many rows a unit has"},
     "at_most": {"type": "integer", "minimum": 2, "maximum": 1000, "description": "units with more rows count as having so many"},
-    "keep":    {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1, "maximum": 1000}, "description": "how many rows of a unit count, ascending: the share that is left out is given for each"},
-    "choose":  {"type": "boolean", "default": false, "description": "instead of keep, for a job that chooses its cap in private: the units are counted between two caps, and the share that is left out is given for each"},`)
+    "keep":    {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1, "maximum": 1000},
+                "description": "how many rows of a unit count, ascending: the share that is left out is given for each"},
+    "choose":  {"type": "boolean", "default": false,
+                "description": "instead of keep, for a job that chooses its cap in private: the units are counted between two caps, `+
+	`and the share that is left out is given for each"},`)
 
 type params struct {
 	asked.UnitRows

@@ -46,7 +46,8 @@ func Registry(r *report.Report, date string) (*Entry, error) {
 			" use randomized response on each row, as the curator's program draws it; a row is not randomized before it reaches the curator.")
 	}
 	e.set(model+"actors", `- Curator: its machine reads the table, draws samples and adds the noise; whoever runs the job may see the table.
-- Mechanisms: each runs in a process of its own, reads the columns that its release names and never holds the noise. Their sensitivities are trusted.
+- Mechanisms: each runs in a process of its own, reads the columns that its release names and never holds the noise. `+
+		`Their sensitivities are trusted.
 - Ledger: whoever keeps it sees what was spent and the released files, and no row.
 - Readers: anybody. They see the releases and the public report. An attacker may know everything about all other units.`)
 	many := "One release"

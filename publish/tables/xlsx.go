@@ -37,7 +37,8 @@ func xlsx(all []table) ([]byte, error) {
 	links.WriteString(`<Relationship Id="styles" Type="` + office + `/styles" Target="styles.xml"/>`)
 	return archive(append([]part{
 		{name: "[Content_Types].xml", text: xmlHead + `<Types xmlns="` + packages +
-			`content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>` + types + `</Types>`},
+			`content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+			`<Default Extension="xml" ContentType="application/xml"/>` + types + `</Types>`},
 		{name: "_rels/.rels", text: xmlHead + `<Relationships xmlns="` + packages + `relationships"><Relationship Id="r1" Type="` + office +
 			`/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
 		{name: "xl/workbook.xml", text: xmlHead + `<workbook ` + main + ` xmlns:r="` + office + `"><sheets>` + sheets.String() +
@@ -65,9 +66,11 @@ func xlsxStyles() string {
 	}
 	const text = `<xf numFmtId="0" fontId="%d" fillId="0" borderId="%d" xfId="0"/>`
 	return fmt.Sprintf(`<numFmts count="%d">`, scientific+1) + formats.String() + `</numFmts>` +
-		`<fonts count="4"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="14"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><sz val="9"/><name val="Calibri"/></font></fonts>` +
+		`<fonts count="4"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="14"/><name val="Calibri"/></font><font><b/>` +
+		`<sz val="11"/><name val="Calibri"/></font><font><sz val="9"/><name val="Calibri"/></font></fonts>` +
 		`<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>` +
-		`<borders count="2"><border><left/><right/><top/><bottom/><diagonal/></border><border><left/><right/><top/><bottom style="thin"/><diagonal/></border></borders>` +
+		`<borders count="2"><border><left/><right/><top/><bottom/><diagonal/></border><border><left/><right/><top/><bottom style="thin"/>` +
+		`<diagonal/></border></borders>` +
 		`<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>` +
 		fmt.Sprintf(`<cellXfs count="%d">`, numberStyle+scientific+1) + fmt.Sprintf(text, 0, 0) + fmt.Sprintf(text, 1, 0) +
 		fmt.Sprintf(text, 2, 1) + fmt.Sprintf(text, 3, 0) + numbers.String() + `</cellXfs>`

@@ -29,8 +29,8 @@ var (
 // look at other rows are known, too: judge refuses them with a reason. PostgreSQL 16 gave some of them longer names.
 var known = strings.Fields(
 	`QUERY RTE RANGETBLENTRY RTEPERMISSIONINFO ALIAS FROMEXPR RANGETBLREF TARGETENTRY VAR CONST FUNCEXPR NAMEDARGEXPR OPEXPR BOOLEXPR
-	CASE CASEEXPR WHEN CASEWHEN CASETESTEXPR COALESCE COALESCEEXPR MINMAX MINMAXEXPR NULLTEST BOOLEANTEST NULLIFEXPR DISTINCTEXPR SCALARARRAYOPEXPR
-	ARRAY ARRAYEXPR RELABELTYPE COERCEVIAIO COLLATE COLLATEEXPR SORTGROUPCLAUSE SETOPERATIONSTMT COMMONTABLEEXPR
+	CASE CASEEXPR WHEN CASEWHEN CASETESTEXPR COALESCE COALESCEEXPR MINMAX MINMAXEXPR NULLTEST BOOLEANTEST NULLIFEXPR DISTINCTEXPR
+	SCALARARRAYOPEXPR ARRAY ARRAYEXPR RELABELTYPE COERCEVIAIO COLLATE COLLATEEXPR SORTGROUPCLAUSE SETOPERATIONSTMT COMMONTABLEEXPR
 	AGGREF WINDOWFUNC WINDOWCLAUSE SUBLINK JOINEXPR TABLESAMPLECLAUSE RANGETBLFUNCTION ROWMARKCLAUSE GROUPINGFUNC GROUPINGSET`)
 
 // trees collects the query trees that the server sends as notices while it is on.
@@ -90,7 +90,8 @@ func pure(ctx context.Context, tx *session, query string, seen *trees) error {
 		with called as (
 			select f::oid as oid from unnest($1::text[]) f
 			union select coalesce((select oprcode::oid from pg_catalog.pg_operator where oid = o::oid), 0) from unnest($2::text[]) o
-			union select coalesce((select case when oid < $4 and typtype = 'b' then typinput::oid end from pg_catalog.pg_type where oid = t::oid), 0) from unnest($3::text[]) t)
+			union select coalesce((select case when oid < $4 and typtype = 'b' then typinput::oid end
+				from pg_catalog.pg_type where oid = t::oid), 0) from unnest($3::text[]) t)
 		select coalesce(p.proname::text, ''), p.oid is not null and p.oid < $4 and p.pronamespace = 'pg_catalog'::regnamespace
 		from called c left join pg_catalog.pg_proc p on p.oid = c.oid
 		where p.oid is null or p.oid >= $4 or p.pronamespace <> 'pg_catalog'::regnamespace or p.provolatile <> 'i' order by 1 limit 1`

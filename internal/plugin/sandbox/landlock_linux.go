@@ -14,7 +14,8 @@ const (
 	reading = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir
 	device  = landlock.AccessFSReadFile | landlock.AccessFSWriteFile
 	// Where the tree's own folder is on a disk, it makes sockets there and nothing that takes room.
-	sockets = landlock.AccessFSReadFile | landlock.AccessFSReadDir | landlock.AccessFSMakeSock | landlock.AccessFSRemoveFile | landlock.AccessFSResolveUnix
+	sockets = landlock.AccessFSReadFile | landlock.AccessFSReadDir | landlock.AccessFSMakeSock | landlock.AccessFSRemoveFile |
+		landlock.AccessFSResolveUnix
 	// The host's sockets, and the files beside the executable.
 	meeting = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir | landlock.AccessFSResolveUnix
 	writing = landlock.AccessFSReadFile | landlock.AccessFSReadDir | landlock.AccessFSWriteFile | landlock.AccessFSTruncate |

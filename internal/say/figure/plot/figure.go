@@ -200,8 +200,11 @@ func (r Row) SVG() []byte {
 const style = `.figure text{font:11px "Liberation Sans",Arial,sans-serif;fill:#101010}` +
 	`.figure .title{font-size:12px}.figure .middle{text-anchor:middle}.figure .end{text-anchor:end}` +
 	`.figure .paper{fill:#fff}.figure path,.figure line{fill:none}.figure .grid{stroke:#e2e2e2}.figure .axis{stroke:#909090}` +
-	`.figure .line{stroke-width:1.6}.figure .rule{stroke:#909090;stroke-width:1}.figure .dashed{stroke:#101010;stroke-width:1;stroke-dasharray:4 3}` +
+	`.figure .line{stroke-width:1.6}.figure .rule{stroke:#909090;stroke-width:1}` +
+	`.figure .dashed{stroke:#101010;stroke-width:1;stroke-dasharray:4 3}` +
 	`.figure .quartiles{stroke:#101010;stroke-width:2.4}.figure .violin{fill:#c9d8e8;stroke:#1a4f8b;stroke-width:.8}` +
-	`.figure .tone0{stroke:#101010}.figure .tone1{stroke:#1a4f8b;stroke-dasharray:7 3}.figure .tone2{stroke:#b35500;stroke-dasharray:1.5 2.5}` +
-	`.figure .tone3{stroke:#2e7d52;stroke-dasharray:8 2.5 1.5 2.5}.figure .tone4{stroke:#7a3b8f;stroke-dasharray:12 4}.figure .tone5{stroke:#808080;stroke-dasharray:3 3}` +
+	`.figure .tone0{stroke:#101010}.figure .tone1{stroke:#1a4f8b;stroke-dasharray:7 3}` +
+	`.figure .tone2{stroke:#b35500;stroke-dasharray:1.5 2.5}` +
+	`.figure .tone3{stroke:#2e7d52;stroke-dasharray:8 2.5 1.5 2.5}.figure .tone4{stroke:#7a3b8f;stroke-dasharray:12 4}` +
+	`.figure .tone5{stroke:#808080;stroke-dasharray:3 3}` +
 	`.figure .ring,.figure .cross,.figure .triangle,.figure .box{fill:none;stroke:#101010}.figure .disc{fill:#101010}`
