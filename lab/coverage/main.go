@@ -188,11 +188,14 @@ func writeSmall(b *strings.Builder, lines []line) {
 	fmt.Fprintf(b, "\n## Small groups\n\nHow often intervals hold, given that the value is shown, by how often it is shown; in brackets the lowest share of one value that is shown in 50 draws or more.\n\n")
 	var about []string
 	for _, l := range lines {
-		name, _, several := strings.Cut(l.p.name, "-")
-		epsilon := l.p.epsilon
-		if several {
-			epsilon = "1, 2 and 5"
+		name, _, _ := strings.Cut(l.p.name, "-")
+		var each []string
+		for _, o := range lines {
+			if o.p.about == l.p.about && !slices.Contains(each, o.p.epsilon) {
+				each = append(each, o.p.epsilon)
+			}
 		}
+		epsilon := strings.Join(each, ", ")
 		if line := fmt.Sprintf("- *%s*, ε = %s: %s.\n", name, epsilon, l.p.about); !slices.Contains(about, line) {
 			about = append(about, line)
 			b.WriteString(line)

@@ -182,7 +182,7 @@ func tiny() (out []*population) {
 		}
 		out = append(out, p)
 	}
-	return append(out, fewStrata(), fiveTowns(), stays())
+	return append(append(out, fewStrata(), fiveTowns(), stays()), fifteen()...)
 }
 
 // fewStrata are 40 strata, of which 2 to 5 rows each are drawn.
@@ -218,6 +218,39 @@ func fiveTowns() *population {
 	p := towns()
 	p.name, p.about, p.designs, p.tiny, p.clusters.take = "five", p.about+"; five of them are drawn", []string{"stages"}, true, 5
 	return p
+}
+
+// fifteen are 60 towns of 20 to 200 rows, of which 15 are taken whole.
+func fifteen() (out []*population) {
+	for _, epsilon := range []string{"2", "10"} {
+		rng := rand.New(rand.NewPCG(40, 15))
+		p := &population{
+			name: "fifteen-" + epsilon, about: "made at random: sixty towns of 20 to 200 rows, whose means differ, of which fifteen are taken whole", epsilon: epsilon, tiny: true, designs: []string{"stages"},
+			columns:  []sdk.Column{measure.Number("x", 0, 100), measure.Category("kind", "a", "b", "c")},
+			clusters: clusters{Column: sdk.Column{Name: "town"}, take: 15, rows: 200},
+			releases: []release{{"mean", "{column: x}"}, {"mean", "{column: x, by: kind}"}, {"sum", "{column: x}"}, {"sum", "{column: x, by: kind}"},
+				{"proportion", "{column: kind, values: [b]}"}, {"proportion", "{column: x, from: 60, by: kind}"}, {"count", "{by: kind}"}},
+		}
+		var x []float64
+		var kind []int32
+		var keys []string
+		for town := range 60 {
+			level, share := 50+12*rng.NormFloat64(), 0.2+0.4*rng.Float64()
+			for range 20 + int(180*rng.Float64()*rng.Float64()) {
+				k := int32(0)
+				if u := rng.Float64(); u < share {
+					k = 1
+				} else if u > 0.95 {
+					k = 2
+				}
+				x, kind, keys = append(x, min(max(level+10*float64(k)+10*rng.NormFloat64(), 0), 100)), append(kind, k), append(keys, fmt.Sprint(town))
+			}
+		}
+		p.table = sdktest.Table{Rows: len(x), Columns: map[string]sdk.Values{"x": {Float64: x}, "kind": {Codes: kind}}}
+		p.clusters.set(keys)
+		out = append(out, p)
+	}
+	return out
 }
 
 var tailRanks = []string{"0.1", "0.25", "0.5", "0.75", "0.9", "0.99"}

@@ -23,6 +23,7 @@ type Additive struct {
 	strata   int            // the number of sums by stratum, each in steps of stratumStep
 	factor   float64        // the largest factor of a square in any stratum
 	clusters *clusterTotals // whose squares are added up in the place of those of rows; or nil
+	all      *[2]float64    // an interval that holds both is blank; nil: none is
 }
 
 // stratumStep divides the values in the sums by stratum, so that they take less of the budget.
@@ -259,7 +260,15 @@ func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, 
 			most := step * step * float64(a.square) * a.factor * math.Max(float64(sums[1]), 1)
 			rows = math.Max(2, x*x/most)
 		}
-		low, high = a.interval.around(x, a.spread(sums, n), n, step, rows)
+		s := a.spread(sums, n)
+		if a.all != nil {
+			s.more = a.interval.more(func(more float64) bool {
+				s.more = more
+				low, high := a.interval.around(x, s, n, step, rows)
+				return low <= a.all[0] && high >= a.all[1]
+			})
+		}
+		low, high = a.interval.around(x, s, n, step, rows)
 		if a.positive {
 			low, high = math.Max(low, math.Min(0, x)), math.Max(high, 0)
 		}

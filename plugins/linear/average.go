@@ -96,6 +96,7 @@ func NewAverage(
 				return nil, err
 			}
 			q.additive, q.Values, q.Reach, q.Done = a, a.Values, a.Reach, a.Done
+			a.all = &[2]float64{divisor * (c.Lower - q.lattice.Centre), divisor * (c.Upper - q.lattice.Centre)}
 		}
 	case beside:
 		half := max(-low, high)

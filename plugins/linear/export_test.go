@@ -6,3 +6,10 @@ func NarrowLucky() (back func()) {
 	luckyMargins[0] = old[1]
 	return func() { luckyMargins = old }
 }
+
+// NoMore leaves the margin for variances that came out small away, as was done before, until the function that it returns is called.
+func NoMore() (back func()) {
+	most, reach := moreMost, moreReach
+	moreMost, moreReach = 0, 0
+	return func() { moreMost, moreReach = most, reach }
+}

@@ -202,8 +202,9 @@ func (s spread) whole() float64 { return math.Sqrt(math.Max(s.draw, 0) + s.noise
 
 // spread describes the error of one estimate: the estimated variance of the draw, the standard
 // deviation of the noise in that variance, and that of the noise in the value. Lucky is how far the noise
-// may have moved the estimate by what made it visible (Noise.Lucky).
-type spread struct{ draw, unsure, noise, lucky float64 }
+// may have moved the estimate by what made it visible (Noise.Lucky). More is a margin for the noise in the variance, in its
+// standard deviations (Interval.more).
+type spread struct{ draw, unsure, noise, lucky, more float64 }
 
 // half is half of the interval that holds the error with the probability of the level. The error
 // of the draw is taken as normal, and Laplace noise as a single variable, which has the heaviest
@@ -212,7 +213,7 @@ type spread struct{ draw, unsure, noise, lucky float64 }
 func (iv *Interval) half(s spread, n Noise, rows float64) float64 {
 	draw, noise := math.Max(s.draw, 0), s.noise*s.noise
 	if iv.sampled() && s.unsure > 0 && noise > 0 {
-		draw = math.Max(s.draw+iv.margin(s.unsure/noise)*s.unsure, 0)
+		draw = math.Max(s.draw+(iv.margin(s.unsure/noise)+s.more)*s.unsure, 0)
 	}
 	total := draw + noise
 	if !(total > 0) {
@@ -260,6 +261,32 @@ func (iv *Interval) margin(ratio float64) float64 {
 	margins.Store(key, m)
 	return m
 }
+
+// more returns a margin for values that are shown because the noise made the variance of the draw small: an interval that
+// holds everything is blank, so where the variance is nearly unknown the values that are left are those whose variance came out too
+// small. Everything reports whether the interval with such a margin holds everything. Near that it is everything, then a fixed margin, and less
+// where the noise is less likely to have reached so far.
+func (iv *Interval) more(everything func(more float64) bool) float64 {
+	if !iv.sampled() || !everything(moreReach) {
+		return 0
+	}
+	low, high := 0.0, moreReach
+	for range 10 {
+		if mid := (low + high) / 2; everything(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	if high < moreMost {
+		return moreMost
+	}
+	return math.Min(moreMost, moreReach-low)
+}
+
+// In standard deviations: an interval that a margin of moreMost makes hold everything holds everything, and from moreReach on
+// there is no margin (TestValuesShownByLuckyVariances).
+var moreMost, moreReach = 1.5, 3.0
 
 // margins keeps the known margins. A margin depends on level and ratio alone and takes thousands
 // of evaluations.
@@ -389,8 +416,18 @@ func (iv *Interval) around(value float64, s spread, n Noise, unit, rows float64)
 // interval, and the equation fails beyond each end. Scale is the size of a large value.
 func (iv *Interval) solve(estimate, low, high, scale float64, n Noise, rows float64,
 	at func(float64) (float64, spread)) (float64, float64) {
+	more := iv.more(func(more float64) bool {
+		for _, x := range []float64{low, high} {
+			u, s := at(x)
+			if s.more = more; math.Abs(u) > iv.half(s, n, rows) {
+				return false
+			}
+		}
+		return true
+	})
 	inside := func(x float64) bool {
 		u, s := at(x)
+		s.more = more
 		return math.Abs(u) <= iv.half(s, n, rows)
 	}
 	end := func(outer float64) float64 {
