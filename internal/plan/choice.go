@@ -77,14 +77,18 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 				cv.Float64[i] = math.Min(mostCV, math.Round(1e4*whole.Float64[i]/math.Abs(x))/1e4)
 			}
 		}
-		if low == nil || high == nil || low.Blank[i] || high.Blank[i] || r.Whose().Ends != EndsBoth {
+		if low == nil || high == nil || low.Blank[i] && high.Blank[i] || r.Whose().Ends != EndsBoth {
 			continue
 		}
-		if math.IsInf(sd, 1) {
-			low.Float64[i], low.Blank[i], high.Float64[i], high.Blank[i] = 0, true, 0, true
-			continue
+		for side, end := range []*sdk.ResultColumn{low, high} {
+			switch {
+			case end.Blank[i]:
+			case math.IsInf(sd, 1) || i < len(value.Blank) && value.Blank[i]: // nothing bounds the choice
+				end.Float64[i], end.Blank[i] = 0, true
+			default:
+				end.Float64[i] = x + float64(2*side-1)*math.Hypot(end.Float64[i]-x, wide*sd)
+			}
 		}
-		low.Float64[i], high.Float64[i] = x-math.Hypot(x-low.Float64[i], wide*sd), x+math.Hypot(high.Float64[i]-x, wide*sd)
 	}
 }
 
@@ -128,7 +132,26 @@ func (r *PlannedRelease) choiceSD(x, noise float64, of func(string) float64) flo
 		low, high := r.valueRange()
 		return per(rows*math.Max((x-low)*(high-x), 0), of("count"))
 	}
+	if above, below, ok := r.quotientOf(); ok {
+		x = math.Abs(x) + noise
+		return per(rows*x*(above+x*below), of("denominator"))
+	}
 	return math.Inf(1)
+}
+
+// quotientOf returns the largest magnitudes of the columns above and below the line of a ratio of two sums, and false where the release
+// is none, or values above the line may have both signs.
+func (r *PlannedRelease) quotientOf() (above, below float64, ok bool) {
+	if len(r.Plan.Errors) == 0 || r.Plan.Errors[0].Over == nil || r.Plan.Errors[0].Over.Linear.Adds == "" {
+		return 0, 0, false
+	}
+	divides := func(name string) bool { return name == r.Plan.Errors[0].Over.Linear.Adds }
+	low, high := r.rangeOf(divides)
+	if below = high; low < 0 {
+		return 0, 0, false
+	}
+	low, high = r.rangeOf(func(name string) bool { return !divides(name) })
+	return math.Max(-low, high), below, low >= 0 || high <= 0
 }
 
 // per is the root of a variance over a number of rows.
@@ -141,9 +164,14 @@ func per(variance, rows float64) float64 {
 
 // valueRange is the range of the only column of numbers that the release reads, and everything where there are several.
 func (r *PlannedRelease) valueRange() (low, high float64) {
+	return r.rangeOf(func(string) bool { return true })
+}
+
+// rangeOf is valueRange for the columns of some names.
+func (r *PlannedRelease) rangeOf(named func(string) bool) (low, high float64) {
 	n := 0
 	for _, name := range r.Plan.Columns {
-		if c, ok := r.Public.Column(name); ok && c.Type == sdk.Number {
+		if c, ok := r.Public.Column(name); ok && c.Type == sdk.Number && named(name) {
 			low, high, n = c.Lower, c.Upper, n+1
 			if b, ok := r.found[name]; ok {
 				low, high = low*b, high*b

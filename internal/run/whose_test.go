@@ -18,6 +18,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	sumof "github.com/dprelease/dprelease/plugins/sum"
 	"github.com/dprelease/dprelease/privacy"
@@ -57,7 +58,7 @@ func (d drawing) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(co
 }
 
 var answering = map[string]sdk.Mechanism{"count": count.Mechanism{}, "sum": sumof.Mechanism{}, "mean": mean.Mechanism{},
-	"proportion": proportion.Mechanism{}, "histogram": histogram.Mechanism{}}
+	"proportion": proportion.Mechanism{}, "histogram": histogram.Mechanism{}, "ratio": ratio.Mechanism{}}
 
 type answeringShelf struct{ d drawing }
 
@@ -229,6 +230,10 @@ func TestWhoseIntervals(t *testing.T) {
 		return "{name: r, mechanism: " + mechanism + ", guarantee: {epsilon: 20}" + more + "}"
 	}
 	const sum = ", params: {column: cost}"
+	// A ratio that is twice the share of stays in ward a.
+	halves := "columns: {ward: {domain: [a, b]}, w: {lower: 0, upper: 0.5, binds: definition}}\n" +
+		"  derive: {in_a: {as: \"ward == 'a' ? 1 : 0\", lower: 0, upper: 1, binds: definition}}"
+	inHalves := of("ratio", ", params: {numerator: in_a, denominator: w}")
 	for _, c := range []struct {
 		name, table, release string
 		truth                float64
@@ -239,6 +244,7 @@ func TestWhoseIntervals(t *testing.T) {
 		{"count", three, of("count", ", by: [ward]"), inA, "low", "at least: cap", false},
 		{"count without groups", three, of("count", ""), rows, "low", "at least: cap", false},
 		{"share", three, of("proportion", ", params: {column: ward, values: [a]}"), inA / rows, "", "cap", false},
+		{"ratio", "cap: {groups: 1, rows: 3}\n  " + halves, inHalves, 2 * inA / rows, "", "cap missing", false},
 		{"lower bound of 10", loose("{lower: 10, upper: 20, missing: drop}"), of("sum", sum+", by: [ward]"), costA, "", "cap limits missing", true},
 		{"negative values", loose("{lower: 0, upper: 20, missing: drop}"), of("sum", sum), cost, "", "cap limits missing", true},
 		{"missing as the centre", loose("{lower: 0, upper: 20, missing: {impute: 10}}"), of("sum", sum), cost, "", "cap limits missing", true},
@@ -275,16 +281,24 @@ func TestWhoseIntervals(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	})
-	t.Run("definition", func(t *testing.T) { // the random choice of rows is in the interval
-		e := cover(t, "cap: {groups: 1, rows: 3, binds: definition}\n  columns: {ward: {domain: [a, b]}}",
-			of("proportion", ", params: {column: ward, values: [a]}"), share/n)
-		if e.low != e.tries || e.high != e.tries || e.bothHeld < e.tries*93/100 || e.status != "" {
-			t.Errorf("%+v", e)
-		}
-		if e.rawBoth > e.tries*80/100 {
-			t.Errorf("a twin without the choice holds in %d of %d", e.rawBoth, e.tries)
-		}
-	})
+	for name, c := range map[string]struct { // the random choice of rows is in the interval
+		columns, release string
+		truth            float64
+		status           string
+	}{
+		"definition of a share": {"columns: {ward: {domain: [a, b]}}", of("proportion", ", params: {column: ward, values: [a]}"), share / n, ""},
+		"definition of a ratio": {halves, inHalves, 2 * share / n, "missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := cover(t, "cap: {groups: 1, rows: 3, binds: definition}\n  "+c.columns, c.release, c.truth)
+			if e.low != e.tries || e.high != e.tries || e.bothHeld < e.tries*93/100 || e.status != c.status {
+				t.Errorf("%+v", e)
+			}
+			if e.rawBoth > e.tries*80/100 {
+				t.Errorf("a twin without the choice holds in %d of %d", e.rawBoth, e.tries)
+			}
+		})
+	}
 	t.Run("never", func(t *testing.T) { // no person has more than 20 rows
 		e := cover(t, "cap: {groups: 2, rows: 30, binds: never}\n  columns: {ward: {domain: [a, b]}}", of("count", ", by: [ward]"), inA)
 		if e.low != e.tries || e.high != e.tries || e.bothHeld < e.tries*91/100 || e.status != "" {

@@ -48,15 +48,15 @@ func (p *persons) choose(rng *rand.Rand, groups []int32) (out []uint32) {
 
 // expected are the values of the rows that count, on average over the choice: of a mean the ratio of the two averages.
 func (p *population) expected() map[string][]float64 {
-	groups, x := p.table.Columns["ward"].Codes, p.table.Columns["cost"].Float64
+	groups, x, y := p.table.Columns["ward"].Codes, p.table.Columns["cost"].Float64, p.table.Columns["days"].Float64
 	domain := len(p.columns[1].Domain)
-	count, sum, dear := make([]float64, domain), make([]float64, domain), make([]float64, domain)
+	count, sum, dear, days := make([]float64, domain), make([]float64, domain), make([]float64, domain), make([]float64, domain)
 	for _, rows := range p.persons.rows {
 		in, order := byGroup(rows, groups)
 		for _, g := range order {
 			share := math.Min(1, float64(p.persons.groups)/float64(len(order))) * math.Min(1, float64(p.persons.most)/float64(len(in[g])))
 			for _, i := range in[g] {
-				count[g], sum[g] = count[g]+share, sum[g]+share*x[i]
+				count[g], sum[g], days[g] = count[g]+share, sum[g]+share*x[i], days[g]+share*y[i]
 				if x[i] >= 50 {
 					dear[g] += share
 				}
@@ -67,7 +67,7 @@ func (p *population) expected() map[string][]float64 {
 	for i, r := range p.releases {
 		values := make([]float64, domain)
 		for g := range values {
-			values[g] = map[string]float64{"count": count[g], "sum": sum[g], "mean": sum[g] / count[g], "proportion": dear[g] / count[g]}[r.mechanism]
+			values[g] = map[string]float64{"count": count[g], "sum": sum[g], "mean": sum[g] / count[g], "proportion": dear[g] / count[g], "ratio": sum[g] / days[g]}[r.mechanism]
 		}
 		out[fmt.Sprint("r", i)] = values
 	}
@@ -78,12 +78,13 @@ func (p *population) expected() map[string][]float64 {
 func stays() *population {
 	rng := rand.New(rand.NewPCG(40, 10))
 	p := &population{
-		name: "capped", about: "made at random: persons with up to 47 stays, of which at most 3 in each of 2 wards count", epsilon: "1", tiny: true, designs: []string{"capped"},
-		columns:  []sdk.Column{measure.Number("cost", 0, 100), measure.Category("ward", "a", "b", "c", "d", "e", "f", "g", "h")},
-		releases: []release{{"count", "{by: ward}"}, {"sum", "{column: cost, by: ward}"}, {"mean", "{column: cost, by: ward}"}, {"proportion", "{column: cost, from: 50, by: ward}"}},
-		persons:  &persons{groups: 2, most: 3},
+		name: "capped", about: "made at random: persons with up to 47 stays, of which at most 3 in each of 2 wards count (`quantiles` have no interval then)", epsilon: "1", tiny: true, designs: []string{"capped"},
+		columns: []sdk.Column{measure.Number("cost", 0, 100), measure.Category("ward", "a", "b", "c", "d", "e", "f", "g", "h"), measure.Number("days", 0, 30)},
+		releases: []release{{"count", "{by: ward}"}, {"sum", "{column: cost, by: ward}"}, {"mean", "{column: cost, by: ward}"}, {"proportion", "{column: cost, from: 50, by: ward}"},
+			{"ratio", "{numerator: cost, denominator: days, by: ward}"}},
+		persons: &persons{groups: 2, most: 3},
 	}
-	var cost []float64
+	var cost, days []float64
 	var ward []int32
 	for range 3000 {
 		var mine []uint32
@@ -91,10 +92,11 @@ func stays() *population {
 			w := int32(min(7, int(rng.ExpFloat64()*1.6)))
 			mine = append(mine, uint32(len(cost)))
 			cost, ward = append(cost, min(max(30+5*float64(w)+25*rng.NormFloat64(), 0), 100)), append(ward, w)
+			days = append(days, min(max(cost[len(cost)-1]/10+3*rng.NormFloat64(), 0), 30))
 		}
 		p.persons.rows = append(p.persons.rows, mine)
 	}
-	p.table = sdktest.Table{Rows: len(cost), Columns: map[string]sdk.Values{"cost": {Float64: cost}, "ward": {Codes: ward}}}
+	p.table = sdktest.Table{Rows: len(cost), Columns: map[string]sdk.Values{"cost": {Float64: cost}, "days": {Float64: days}, "ward": {Codes: ward}}}
 	return p
 }
 

@@ -124,7 +124,7 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		from, size = "all", fmt.Sprint("size: ", p.size)
 		table = fmt.Sprintf("collected: {method: srswor, population: %d}", p.table.Rows)
 	case "capped":
-		relation, from, size, table = "add-remove", "table", "", p.persons.cap()
+		relation, from, size, table = "add-remove", "all", "", p.persons.cap()
 	case "gathered":
 		relation, from, size, table = "add-remove", "all", "", fmt.Sprintf("collected: {method: poisson, rate: %q}", p.rate)
 	}
