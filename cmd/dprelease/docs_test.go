@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"gopkg.in/yaml.v3"
 
@@ -70,62 +69,6 @@ func blocks(page string) (out []block) {
 		at = m[1]
 	}
 	return out
-}
-
-var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	heading = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *$`)
-	inline  = regexp.MustCompile("`[^`\n]*`")
-)
-
-// anchor is the address that forges give a heading.
-func anchor(title string) string {
-	title = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(title, "$1")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == ' ':
-			return '-'
-		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, title)
-}
-
-// Every link of a page leads to a file, and to a heading of it.
-func TestDocsLinks(t *testing.T) {
-	all := pages(t)
-	anchors := func(page string) map[string]bool {
-		out := map[string]bool{}
-		for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
-			out[anchor(m[1])] = true
-		}
-		return out
-	}
-	links := 0
-	for path, page := range all {
-		for _, m := range link.FindAllStringSubmatch(inline.ReplaceAllString(fence.ReplaceAllString(page, ""), ""), -1) {
-			target, place, _ := strings.Cut(m[1], "#")
-			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
-				continue
-			}
-			links++
-			to := path
-			if target != "" {
-				to = filepath.Join(filepath.Dir(path), target)
-			}
-			if _, err := os.Stat(to); err != nil {
-				t.Errorf("%s: the link %s leads nowhere", path, m[1])
-				continue
-			}
-			if text, ok := all[to]; ok && place != "" && !anchors(text)[place] {
-				t.Errorf("%s: %s has no heading %s", path, to, place)
-			}
-		}
-	}
-	if links < 200 {
-		t.Errorf("only %d links", links)
-	}
 }
 
 // Every YAML block of the documentation is YAML, and a whole job in it is a job: without a
