@@ -125,21 +125,23 @@ func (e *Environment) commandPage(ctx context.Context, commands []*cobra.Command
 const pageHead = `# Commands
 
 Each line shows how a command is called, what it does, and its other flags. ` +
-	"Run it with `--help`" + ` to read what the flags mean and to see
-examples; ` + "`dprelease man DIR`" + ` writes the same as manual pages. ` + "`make generate`" + ` writes this page.
+	"Run it with `--help`" + ` to read what the flags mean, to see
+examples, and for the flags that many commands have (` + "`--json`, `--quiet`, `--set`, `--by`, `--unit`, `--slices-by`" + `).
+` + "`dprelease man DIR`" + ` writes the same as manual pages. ` + "`make generate`" + ` writes this page.
 
 LEDGER is the address of a ledger, the path of its file, or a job file (.yaml), which stands for the ledger of the job.
 Without one it is $DPRELEASE_LEDGER, or dprelease.db in this folder.
 
 `
 
-// line writes one command: how it is called, what it is for, and the flags that the call does not show.
+// line writes one command: how it is called, what it is for, and the flags that neither the call nor the head of the page shows.
 func line(c *cobra.Command) string {
 	call := strings.TrimSuffix(c.UseLine(), " [flags]")
 	text := fmt.Sprintf("- `%s`: %s%s", call, strings.ToLower(c.Short[:1]), strings.TrimSuffix(c.Short[1:], "."))
 	apart := ";"
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if name := "--" + f.Name; f.Name != "help" && !f.Hidden && !strings.Contains(call, name) {
+		name := "--" + f.Name
+		if f.Name != "help" && !f.Hidden && !strings.Contains(call, name) && !strings.Contains(pageHead, "`"+name+"`") {
 			text += apart + " `" + name + "`"
 			apart = ""
 		}
