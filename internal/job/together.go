@@ -213,7 +213,7 @@ func TogetherPage() string {
 		if row.without {
 			goes = "without"
 		}
-		fmt.Fprintf(&b, "- %s %s %s: %s → %s\n", names(row.what), goes, names(row.with), row.why, row.instead)
+		fmt.Fprintf(&b, "- %s %s %s: %s%s\n", names(row.what), goes, names(row.with), row.why, strings.TrimSuffix(" → "+row.instead, " → "+leaveOut))
 	}
 	return b.String()
 }
