@@ -95,6 +95,49 @@ func (p *parser) told() Problems {
 	return p.Problems.Sort()
 }
 
+// kind reads the one key of an event, and returns no kind after a problem.
+func (p *parser) kind(at lang.Place) (kv lang.Place, k *privacy.Kind) {
+	const hint = "such as {gaussian: {sigma: 1}}"
+	if !p.Open(&at) {
+		return kv, nil
+	}
+	switch {
+	case at.Node.Kind == yaml.SequenceNode:
+		p.Wrong(at, "write compose: [...]", "an event must be a mapping, not a list")
+		return kv, nil
+	case at.Node.Kind == yaml.ScalarNode && kinds[at.Node.Value] != nil:
+		p.Wrong(at, hint, "the event %s has no fields", at.Node.Value)
+		return kv, nil
+	case at.Node.Kind != yaml.MappingNode || len(at.Node.Content) == 0:
+		p.Wrong(at, hint, "an event must be a mapping with one key, its kind")
+		return kv, nil
+	}
+	pairs, ok := p.Pairs(at)
+	if !ok || len(pairs) == 0 {
+		return kv, nil
+	}
+	if len(pairs) > 1 {
+		var names []string
+		for _, kv := range pairs[:min(len(pairs), 6)] {
+			names = append(names, lang.Key("", kv.At.Value))
+		}
+		p.Wrong(lang.Place{Path: at.Path, At: pairs[1].At}, "several events are written compose: [...]; fields belong inside the kind",
+			"an event has exactly one key, its kind, and not %d: %s", len(pairs), strings.Join(names, ", "))
+		return kv, nil
+	}
+	kv = pairs[0]
+	if k = kinds[kv.At.Value]; k == nil {
+		also := map[string]string{}
+		for _, k := range privacy.Kinds() {
+			for _, name := range k.Also {
+				also[name] = k.Name
+			}
+		}
+		p.Wrong(kv, hintFor(kv.At.Value, "known events", kindNames, also), "unknown event")
+	}
+	return kv, k
+}
+
 // event reads {kind: fields}. trail is its place in the expression. After a
 // problem the result may be incomplete, and nobody uses it.
 func (p *parser) event(at lang.Place, trail []int) privacy.Event {
@@ -112,44 +155,8 @@ func (p *parser) event(at lang.Place, trail []int) privacy.Event {
 		return nil
 	}
 	defer func() { p.depth-- }()
-	const hint = "such as {gaussian: {sigma: 1}}"
-	if !p.Open(&at) {
-		return nil
-	}
-	switch {
-	case at.Node.Kind == yaml.SequenceNode:
-		p.Wrong(at, "write compose: [...]", "an event must be a mapping, not a list")
-		return nil
-	case at.Node.Kind == yaml.ScalarNode && kinds[at.Node.Value] != nil:
-		p.Wrong(at, hint, "the event %s has no fields", at.Node.Value)
-		return nil
-	case at.Node.Kind != yaml.MappingNode || len(at.Node.Content) == 0:
-		p.Wrong(at, hint, "an event must be a mapping with one key, its kind")
-		return nil
-	}
-	pairs, ok := p.Pairs(at)
-	if !ok || len(pairs) == 0 {
-		return nil
-	}
-	if len(pairs) > 1 {
-		var names []string
-		for _, kv := range pairs[:min(len(pairs), 6)] {
-			names = append(names, lang.Key("", kv.At.Value))
-		}
-		p.Wrong(lang.Place{Path: at.Path, At: pairs[1].At}, "several events are written compose: [...]; fields belong inside the kind",
-			"an event has exactly one key, its kind, and not %d: %s", len(pairs), strings.Join(names, ", "))
-		return nil
-	}
-	kv := pairs[0]
-	k := kinds[kv.At.Value]
+	kv, k := p.kind(at)
 	if k == nil {
-		also := map[string]string{}
-		for _, k := range privacy.Kinds() {
-			for _, name := range k.Also {
-				also[name] = k.Name
-			}
-		}
-		p.Wrong(kv, hintFor(kv.At.Value, "known events", kindNames, also), "unknown event")
 		return nil
 	}
 	value := lang.Place{Path: kv.Path, At: kv.Node, Node: kv.Node}

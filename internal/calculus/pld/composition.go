@@ -235,21 +235,11 @@ func (c composition) innerCells() int {
 	return innerCells
 }
 
-func (c composition) compose(d direction, r request, h float64, w *workspace) (measure, error) {
-	cells := min(r.maxCells, c.innerCells())
-	s, err := c.discretise(d, r.side, h, r.tail, cells, r.work)
-	if err != nil {
-		return measure{}, err
-	}
-	digits := -math.Log(math.Max(r.tail, 1e-290))
-	if r.side == lower {
-		// Mass outside the window is lost, so the edges lie where it does not matter.
-		digits = math.Min(1.5*digits+40, 650)
-	}
-	lo := s.chernoff(-1, -1, digits)
-	hi := s.chernoff(0, 1, digits)
+// window returns the losses between which the sum is computed, and bounds of the mass below and above them.
+func (s *sum) window(digits, h float64) (lo, hi, massLo, massHi float64) {
+	lo, hi = s.chernoff(-1, -1, digits), s.chernoff(0, 1, digits)
+	massLo, massHi = math.Exp(-digits)*(1+1e-6), math.Exp(-digits)*(1+1e-6)
 	first, last := s.span()
-	massLo, massHi := math.Exp(-digits)*(1+1e-6), math.Exp(-digits)*(1+1e-6)
 	if lo <= first {
 		lo, massLo = first, 0
 	}
@@ -262,6 +252,22 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 	if hi <= lo {
 		hi = lo + h
 	}
+	return lo, hi, massLo, massHi
+}
+
+func (c composition) compose(d direction, r request, h float64, w *workspace) (measure, error) {
+	cells := min(r.maxCells, c.innerCells())
+	s, err := c.discretise(d, r.side, h, r.tail, cells, r.work)
+	if err != nil {
+		return measure{}, err
+	}
+	digits := -math.Log(math.Max(r.tail, 1e-290))
+	if r.side == lower {
+		// Mass outside the window is lost, so the edges lie where it does not matter.
+		digits = math.Min(1.5*digits+40, 650)
+	}
+	first, last := s.span()
+	lo, hi, massLo, massHi := s.window(digits, h)
 	var best []float64
 	var y0, top float64
 	for _, theta := range s.tilts(lo, hi) {
@@ -296,13 +302,11 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 	if r.side == lower {
 		up = 1 / up
 		slack = -slack
+		out.infP = s.infinite() * (1 - 1e-9)
 	} else {
 		out.infP = s.infinite() + massHi
 		out.infQ = math.Min(1, s.infiniteQ()+massLo)
 		best[0] += massLo * math.Exp(math.Min(0, lo)) // P is at most e^lo·Q below lo
-	}
-	if r.side == lower {
-		out.infP = s.infinite() * (1 - 1e-9)
 	}
 	for i, v := range best {
 		y := y0 + float64(i)*h

@@ -146,20 +146,9 @@ func (m measure) merge(o, h float64, maxCells int, theta float64) (lattice, erro
 		// Take from above what balances, and on to the middle while it is cheap.
 		need := deficit * (1 + 1e-9)
 		for k < top {
-			up := place(k)
-			gain := -mass[k] * math.Expm1(math.Min(0, -up*h))
 			take := mass[k]
-			if up > onNode(here) {
-				switch {
-				case need >= gain:
-					need -= gain
-				case up < 0.5 && wasted+gain-need <= budget:
-					wasted += gain - need
-					need = 0
-				default:
-					take *= need / gain
-					need = 0
-				}
+			if up := place(k); up > onNode(here) {
+				take, need, wasted = fromAbove(take, up, h, need, wasted, budget)
 			}
 			out.p[j] += take
 			if take < mass[k] {
@@ -171,6 +160,19 @@ func (m measure) merge(o, h float64, maxCells int, theta float64) (lattice, erro
 	}
 	out.trim()
 	return out, nil
+}
+
+// fromAbove returns the part of an atom above a lattice point that the point takes to fill its need, with the
+// need that is left and all that was wasted so far. An atom nearer than the middle is taken whole within the budget.
+func fromAbove(mass, up, h, need, wasted, budget float64) (take, left, waste float64) {
+	gain := -mass * math.Expm1(math.Min(0, -up*h))
+	switch {
+	case need >= gain:
+		return mass, need - gain, wasted
+	case up < 0.5 && wasted+gain-need <= budget:
+		return mass, 0, wasted + (gain - need)
+	}
+	return mass * (need / gain), 0, wasted
 }
 
 // center is the loss of the merged outcome of the heaviest window of width h, if most

@@ -132,20 +132,7 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 			w.all[j] *= power(z, a, p.n)
 		}
 	}
-	var errSum, sq, cut float64
-	for j := range w.all {
-		double := 2.0
-		if j == 0 || 2*j == n {
-			double = 1
-		}
-		errSum += double * math.Exp(w.size[j]) * math.Min(2, relative[j]+1e-30)
-		if w.size[j] < -80 {
-			errSum += double * math.Exp(w.size[j])
-			cut += double * math.Exp(2*w.size[j])
-		}
-		a := real(w.all[j])*real(w.all[j]) + imag(w.all[j])*imag(w.all[j])
-		sq += double * a
-	}
+	errSum, sq, cut := w.faults(n, relative)
 	w.fft.Sequence(w.buf, w.all)
 	inv := 1 / float64(n)
 	norm := math.Sqrt(sq * inv) // of the law itself
@@ -174,6 +161,25 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 		return nil, fmt.Errorf("%w: rounding swamps the tail (tilt %v)", ErrNotCertified, theta)
 	}
 	return out, nil
+}
+
+// faults returns the sum of the bounds of the errors of n coefficients, the sum of the squares of the
+// coefficients, and that of those that were taken as 0.
+func (w *workspace) faults(n int, relative []float64) (errSum, sq, cut float64) {
+	for j := range w.all {
+		double := 2.0
+		if j == 0 || 2*j == n {
+			double = 1
+		}
+		errSum += double * math.Exp(w.size[j]) * math.Min(2, relative[j]+1e-30)
+		if w.size[j] < -80 {
+			errSum += double * math.Exp(w.size[j])
+			cut += double * math.Exp(2*w.size[j])
+		}
+		a := real(w.all[j])*real(w.all[j]) + imag(w.all[j])*imag(w.all[j])
+		sq += double * a
+	}
+	return errSum, sq, cut
 }
 
 // power is z^n for |z| = a.
