@@ -50,21 +50,17 @@ func Registry(r *report.Report, date string) (*Entry, error) {
 		`Their sensitivities are trusted.
 - Ledger: whoever keeps it sees what was spent and the released files, and no row.
 - Readers: anybody. They see the releases and the public report. An attacker may know everything about all other units.`)
-	many := "One release"
+	many, source := "One release", "Static"
 	details := "The releases of this entry were made in one run. An account in a durable ledger adds up what every run on these data " +
 		"costs, and refuses a run that would exceed its limit. The limit does not renew."
 	if d.Slice != nil {
-		many = "Many releases"
+		many, source = "Many releases", "Dynamic"
 		details = "One publication for each value of " + d.Slice.Column + "; this entry is about " + d.Slice.Is +
 			". Each slice has an account of its own in a durable ledger, which refuses a run that would exceed its limit. " +
 			"What a unit in several slices loses adds up."
 	}
 	e.set(model+"release_type", many)
 	e.set(model+"release_type_details", details)
-	source := "Static"
-	if d.Slice != nil {
-		source = "Dynamic"
-	}
 	e.set(model+"data_source_type", source)
 	e.set(model+"data_source_type_details",
 		strings.TrimSpace(periodOf(p)+" The data set is "+d.ID+"; the digest of the job's meaning is "+r.Job.Digest+"."))
