@@ -11,6 +11,7 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/proportion"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	totals "github.com/dprelease/dprelease/plugins/sum"
 )
@@ -43,7 +44,7 @@ func planIntervals(t *testing.T, replace ...string) (*Priced, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Make(t.Context(), j, direct{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sum": totals.Mechanism{}}, fresh{})
+	return Make(t.Context(), j, direct{"mean": mean.Mechanism{}, "proportion": proportion.Mechanism{}, "median": median.Mechanism{}, "sum": totals.Mechanism{}}, fresh{})
 }
 
 // A mechanism is told the level and how the design's variance is estimated; the parameters of

@@ -271,6 +271,9 @@ func (r *PlannedRelease) said(fields []sdk.Field) []sdk.Field {
 			out[i].Doc = f.Doc + ", and at most of the random choice of rows inside the cap"
 		}
 	}
+	if r.hasEffect() {
+		out = slices.Insert(out, slices.IndexFunc(out, func(f sdk.Field) bool { return f.Name == cvField })+1, effectColumn())
+	}
 	if r.judged() {
 		out = append(out, r.qualityColumn())
 	}
@@ -296,6 +299,7 @@ func (r *PlannedRelease) Stated(result sdk.Result) sdk.Result { // P41
 			out.Columns[i].Float64, out.Columns[i].Blank = make([]float64, len(c.Float64)), slices.Repeat([]bool{true}, len(c.Float64))
 		}
 	}
+	r.addEffect(&out, rows)
 	r.judge(&out, rows)
 	if name := r.StatusColumn(); name != "" {
 		out.Columns = slices.DeleteFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == name }) // of a table without rows

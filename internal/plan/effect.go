@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// The columns of a design effect, and of a noisy number of values.
+const (
+	effectField = "deff"
+	countField  = "count"
+)
+
+// hasEffect reports whether the result has a design effect, which costs nothing: of a share in a sample, whose value is the variance of
+// its rows, and whose number of rows is public, or released and of rows of equal weight.
+func (r *PlannedRelease) hasEffect() bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name })
+	}
+	if r.Series != nil || r.Plan.Estimates() != sdk.StatisticShare || !has(errorField) || has(effectField) || slices.Contains(r.Job.By, effectField) {
+		return false
+	}
+	if d := r.Public.Design; !has(countField) {
+		return d.SampleSize > 0
+	} else {
+		return d.EqualWeights
+	}
+}
+
+// effectColumn describes the design effect.
+func effectColumn() sdk.Field {
+	return sdk.Field{Name: effectField, Type: sdk.Float64,
+		Doc: "design effect: the square of standard_error over the variance that a simple random sample of as many rows has without noise"}
+}
+
+// addEffect adds the column of the design effect behind that of the error. It is computed from what is released and public alone (P25).
+func (r *PlannedRelease) addEffect(out *sdk.Result, rows int) {
+	if !r.hasEffect() {
+		return
+	}
+	at := func(name string) func(int) float64 {
+		i := slices.IndexFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == name })
+		return func(row int) float64 {
+			if i < 0 || row >= len(out.Columns[i].Float64) || row < len(out.Columns[i].Blank) && out.Columns[i].Blank[row] {
+				return math.NaN()
+			}
+			return out.Columns[i].Float64[row]
+		}
+	}
+	share, whole, count := at(estimateField), at(errorField), at(countField)
+	if d := r.Public.Design; d.SampleSize > 0 && !slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == countField }) {
+		count = func(int) float64 { return float64(d.SampleSize) }
+	}
+	effect, blank := make([]float64, rows), make([]bool, rows)
+	for i := range effect {
+		p := share(i)
+		simple := (1 - r.Public.Design.Rate) * p * (1 - p) / (count(i) - 1)
+		if effect[i] = math.Round(1e4*whole(i)*whole(i)/simple) / 1e4; !(count(i) >= 2 && simple > 0 && effect[i] < 1e9) {
+			effect[i], blank[i] = 0, true
+		}
+	}
+	behind := slices.IndexFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == cvField }) + 1
+	out.Columns = slices.Insert(out.Columns, behind, sdk.ResultColumn{Name: effectField, Float64: effect, Blank: blank})
+}
