@@ -25,6 +25,16 @@ func TestDigitsThatNoiseLeaves(t *testing.T) {
 			t.Errorf("column %s: %v", got.Name, got)
 		}
 	}
+	// A quantile has no noise that is known, and as many digits as its interval is worth.
+	quantile := Table{Columns: []Column{
+		{Name: "quantile", Float64: []float64{0.5, 0.9}}, {Name: "estimate", Float64: []float64{4.5782, 5}},
+		{Name: "interval_low", Float64: []float64{3.1176, 5}}, {Name: "interval_high", Float64: []float64{6.4021, 5}},
+	}}.WithoutNoiseDigits()
+	for i, want := range [][]string{nil, {"4.58", "5"}, {"3.11", "5"}, {"6.41", "5"}} {
+		if got := quantile.Columns[i].Text; want != nil && !slices.Equal(got, want) {
+			t.Errorf("quantiles, column %s: %v, want %v", quantile.Columns[i].Name, got, want)
+		}
+	}
 	for i, x := range []float64{0.5, -3.14159, 2.71828e5, 1e-7, -12345.678} {
 		for _, noise := range []float64{0.013, 0.99, 1, 47, 9.999e4} {
 			low, err := strconv.ParseFloat(outward("interval_low", x, noise), 64)

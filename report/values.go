@@ -158,15 +158,21 @@ func outward(column string, x, noise float64) string {
 	return text
 }
 
-// noise returns the columns of a table that carry noise, and the noise of each row.
+// noise returns the columns of a table that carry noise, and the noise of each row: that of quantiles, which is private, is as large
+// as the standard error that their interval stands for.
 func (t Table) noise() (with []string, noise []float64) {
 	with, of := noisy, "noise_sd"
 	if t.isSeries() {
 		with, of = noisyOverTime, "sd"
 	}
+	at := map[string][]float64{}
 	for _, c := range t.Columns {
-		if c.Name == of {
-			noise = c.numbers()
+		at[c.Name] = c.numbers()
+	}
+	low, high := at["interval_low"], at["interval_high"]
+	if noise = at[of]; noise == nil && len(low) == len(high) {
+		for i := range low {
+			noise = append(noise, (high[i]-low[i])/4)
 		}
 	}
 	return with, noise

@@ -109,6 +109,14 @@ func (l *layout) choose(req sdk.PlanRequest) (method, error) {
 	return newTree(l, req)
 }
 
+// rounding names the public numbers that estimates are.
+func (l *layout) rounding() string {
+	if l.Step > 0 {
+		return "a public number"
+	}
+	return "a public number of five digits or fewer, which may lie between two values; of whole numbers say step: 1"
+}
+
 // output are the columns of the result after those of the groups. Each quantile has a row. There is
 // no column for the error in value, which depends on the data (P19).
 func (l *layout) output() []sdk.Field {

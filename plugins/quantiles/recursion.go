@@ -249,9 +249,8 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if len(s.levels) == 1 {
 		steps = "drawn in one step"
 	}
-	note := fmt.Sprintf("%s: ranks are off by about %.3g records in the root mean square where values are dense, "+
-		"plus rounding to a public number",
-		steps, s.rankSD())
+	note := fmt.Sprintf("%s: ranks are off by about %.3g records in the root mean square where values are dense, plus rounding to %s",
+		steps, s.rankSD(), s.rounding())
 	note += s.Interval.WideStrata(req.Public)
 	if s.Interval != nil && s.rows > 0 {
 		wide := s.widened(s.rows)

@@ -118,8 +118,8 @@ func (t *histogram) form(sdk.PlanRequest) (*linear.Form, error) {
 	}
 	f.Errors = func([]linear.Noise) []sdk.ExpectedError {
 		note := fmt.Sprintf("read off %d levels of counts, %d parts each: ranks are off by about %.3g records in the root mean square "+
-			"where values are dense, plus rounding to a public number",
-			t.levels, t.fan, t.rankSD())
+			"where values are dense, plus rounding to %s",
+			t.levels, t.fan, t.rankSD(), t.rounding())
 		return []sdk.ExpectedError{{Field: linear.EstimateField, Note: note,
 			SamplingNote: "it depends on how densely the values lie around the quantile, which is private"}}
 	}
