@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -12,7 +11,7 @@ type Brief struct {
 	Grade   string // poor, fair or good
 	Label   string // the verdict in a few words
 	Noise   string // of a plan: the noise in 95 of 100 cases, "" where it is not known
-	Alone   bool   // says that drawing the sample adds to the noise, nobody knows yet how much
+	Draw    string // the same with the draw of the sample, "" where it is not known
 	Values  string // the first released values, rounded to what the noise leaves meaningful
 }
 
@@ -25,19 +24,9 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 		one := newResult(wordsIn("en"), e, values[e.Name])
 		b := Brief{Release: e.Name, Values: one.values()}
 		for _, x := range e.Expected {
-			if b.Noise == "" && x.Half95 > 0 {
-				b.Noise = "±\u202f" + plain(x.Half95, 3)
-				switch s := x.Sampling; {
-				case s == nil || s.BoundSD != nil && *s.BoundSD == 0:
-				case s.Assumed != nil:
-					b.Noise += " alone, ±\u202f" + plain(s.Assumed.half(), 3) + " with the draw as assumed"
-				default:
-					b.Noise, b.Alone = b.Noise+" alone", true
-				}
+			if b.Noise == "" {
+				b.Noise, b.Draw = x.forecast()
 			}
-		}
-		if b.Noise == "" {
-			b.Noise = perRow(e)
 		}
 		v := one.verdict(r, i)
 		b.Grade, b.Label = v.Grade, v.Label
@@ -53,17 +42,36 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 // anyNoise95 standard deviations hold 95 of 100 cases of any noise that the host draws.
 const anyNoise95 = 2.12
 
-// perRow is the noise in a value that is divided by a secret number m of rows, as its mechanism puts it in a remark.
-func perRow(e Release) string {
-	for _, x := range e.Expected {
-		_, after, found := strings.Cut(x.Note, "standard deviation at most ")
-		if per, _, ok := strings.Cut(after, "/m "); found && ok {
-			if sd, err := strconv.ParseFloat(per, 64); err == nil && sd > 0 {
-				return "at most ±\u202f" + plain(anyNoise95*sd, 3) + "/m"
-			}
-		}
+// forecast writes the noise in 95 of 100 cases, and the same together with the draw of the sample; "" for what nothing public says.
+func (e ExpectedError) forecast() (noise, both string) {
+	half := func(x float64) string { return "±\u202f" + plain(x, 3) }
+	switch {
+	case e.Half95 > 0:
+		noise = half(e.Half95)
+	case e.Even != nil:
+		noise = "≈ " + half(e.Even.Half95)
+	case e.PerRow > 0:
+		noise = "at most " + half(anyNoise95*e.PerRow) + "/m"
 	}
-	return ""
+	switch s := e.Sampling; {
+	case s == nil:
+	case s.BoundSD != nil && *s.BoundSD == 0:
+		both = noise
+	case s.Assumed != nil:
+		both = half(s.Assumed.half())
+	case e.Even != nil && e.Even.Both != nil && e.Even.Groups == 1 && e.Half95 > 0:
+		both = half(e.Even.Both.half())
+	case e.Even != nil && e.Even.Both != nil:
+		both = "≈ " + half(e.Even.Both.half())
+	case s.Worst != nil:
+		both = "at most " + half(s.Worst.half())
+	}
+	return noise, both
+}
+
+// drawn reports whether drawing a sample moves the value.
+func (e ExpectedError) drawn() bool {
+	return e.Sampling != nil && (e.Sampling.BoundSD == nil || *e.Sampling.BoundSD > 0)
 }
 
 // shownValue is a released value with the words that tell it from the others of its release.

@@ -372,6 +372,11 @@ type ExpectedError struct {
 	Range float64 `json:"range,omitempty"`
 	// Sampling is the error that drawing the sample adds, nil where nothing is drawn or that is not known.
 	Sampling *Sampling `json:"sampling,omitempty"`
+	// PerRow is the standard deviation of the noise times the number of rows that the value is made of, at most; 0 where the
+	// value is not divided by a secret number of rows.
+	PerRow float64 `json:"noise_sd_times_rows,omitempty"`
+	// Even is the error to expect where all rows count and are spread evenly over the groups, nil where nothing public says it.
+	Even *Even `json:"even,omitempty"`
 	// Size is the value that the public facts let expect, 0 where they let expect none.
 	Size float64 `json:"-"`
 	// Statistic is the quantity that the release estimates, as its plan says.

@@ -17,14 +17,21 @@ type Sampling struct {
 	// AssumedSD is the one to expect under Assumption, what the job assumes.
 	AssumedSD  float64 `json:"sd_assumed,omitempty"`
 	Assumption string  `json:"assumption,omitempty"`
-	// EvenSD is the one to expect where the rows are spread evenly over several groups; 0
-	// where that says nothing.
-	EvenSD float64 `json:"-"`
 	// Unknown is why there is no BoundSD.
 	Unknown string `json:"unknown,omitempty"`
 	// Worst and Assumed are noise and sampling together.
 	Worst   *Combined `json:"with_noise_at_worst,omitempty"`
 	Assumed *Combined `json:"with_noise_assumed,omitempty"`
+}
+
+// Even is the error to expect of a value that is made of so many rows of the sample, one of several groups with as many.
+type Even struct {
+	Groups  float64 `json:"groups"`
+	Rows    float64 `json:"rows"`
+	NoiseSD float64 `json:"noise_sd"`
+	Half95  float64 `json:"half_95"` // of the noise
+	// Both are noise and sampling together, nil where nothing says how far drawing the sample moves the value.
+	Both *Combined `json:"with_sampling,omitempty"`
 }
 
 // Combined is an error of two independent parts that are both right on average: the

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -150,41 +151,43 @@ func WritePlan(out io.Writer, r *Report, limit string, detail bool) error {
 	return document.WriteText(out, append(sections, details(w, r, nil, true)...)...)
 }
 
-// planned is the table of the releases of a plan, and what stands for what is not known.
+// planned is the table of the releases of a plan, and what its signs stand for.
 func planned(w words, r *Report) []document.Part {
 	at := map[string]Brief{}
 	for _, one := range Briefs(r, nil) {
 		at[one.Release] = one
 	}
+	drawn := slices.ContainsFunc(r.Releases, func(e Release) bool { return slices.ContainsFunc(e.Expected, ExpectedError.drawn) })
 	t := &document.Table{}
-	for _, name := range []string{"first.figure", "first.of", "provenance.mechanism", "charge.charged", "terminal.noise", "first.worth"} {
-		t.Head = append(t.Head, document.Head{Name: w.t(name)})
+	for _, name := range []string{"first.figure", "first.of", "provenance.mechanism", "charge.charged", "terminal.noise", "terminal.both", "first.worth"} {
+		if name != "terminal.both" || drawn {
+			t.Head = append(t.Head, document.Head{Name: w.t(name)})
+		}
 	}
 	t.Head[0].Name = "  " + t.Head[0].Name
 	out := []document.Part{{Table: t}}
-	unknown, alone, divided := false, false, false
+	signed := ""
 	for _, e := range r.Releases {
 		one := at[e.Name]
-		noise := one.Noise
-		if noise == "" {
-			noise, unknown = "–", true
+		cells := []string{signs[one.Grade] + " " + e.Name, e.From, e.Mechanism.Name, point(e.Cost().Epsilon, e.Cost().Delta, Spent), cmp.Or(one.Noise, "–")}
+		if drawn {
+			cells = append(cells, cmp.Or(one.Draw, "–"))
 		}
-		alone, divided = alone || one.Alone, divided || strings.HasSuffix(noise, "/m")
-		t.Rows = append(t.Rows, document.Row(signs[one.Grade]+" "+e.Name, e.From, e.Mechanism.Name, point(e.Cost().Epsilon, e.Cost().Delta, Spent), noise, one.Label))
+		signed += strings.Join(cells[4:], " ") + "\n"
+		t.Rows = append(t.Rows, document.Row(append(cells, one.Label)...))
 		for _, x := range e.Expected {
 			if text := oneEnds(w, x.OneEnd); text != "" {
 				out = append(out, document.Part{Text: e.Name + ": " + text})
 			}
 		}
 	}
-	if unknown {
-		out = append(out, note(w.t("terminal.unknown")))
-	}
-	if divided {
-		out = append(out, note(w.t("terminal.divided")))
-	}
-	if alone {
-		out = append(out, note(w.t("terminal.alone")))
+	for _, sign := range []struct{ in, words string }{{"–", "terminal.unknown"}, {"≈", "terminal.even"}, {"/m", "terminal.divided"}, {"at most ±\u202f", "terminal.draw"}} {
+		if sign.words == "terminal.draw" && !drawn {
+			continue
+		}
+		if strings.Contains(signed, sign.in) {
+			out = append(out, note(w.t(sign.words)))
+		}
 	}
 	return out
 }

@@ -35,52 +35,36 @@ func summed(rows int64, d samplers.Design, l *sdk.Linear) float64 {
 }
 
 // Size returns what the error e of a release is relative to: the value that the public
-// facts let expect. For sums and means of a column it is the mean that the job assumes of
-// the column (column.assume), else the span that the bounds allow. Where the release has a
-// row for each of several groups, the table's rows are taken to be spread evenly over them.
-// It is 0 where the value is not linear. Where the number of rows is secret, it is that for
-// dataset.at_least rows, or for one. A size that is no mere span is one to expect.
-func (r *PlannedRelease) Size(j *job.Job, d samplers.Design, e sdk.ExpectedError) (size float64, expect bool) {
+// facts let expect. For a share it is the one that the release assumes, else that of SizeOf. It is 0 where the value is not linear.
+func (r *PlannedRelease) Size(e sdk.ExpectedError) (size float64, expect bool) {
 	if e.Linear == nil {
 		return 0, false
 	}
-	j = j.Of(r.Job.Table)
-	public := max(population(j, d), j.Dataset.AtLeast)
-	rows, sums := max(public, 1), sums(e.Linear)
-	size = span(rows, d, e.Linear)
-	mean, _, _ := assumed(j, sums)
-	if mean != 0 {
-		size = summed(rows, d, e.Linear) * math.Abs(mean)
+	size, expect = r.SizeOf(e.Linear)
+	if r.Plan.Estimates() != sdk.StatisticShare {
+		return size, expect
 	}
-	if e.Linear.Column == "" {
-		size /= float64(r.cells())
+	p := AssumedShare(&r.Job)
+	return cmp.Or(p, size), p > 0
+}
+
+// SizeOf is the linear value that the public facts let expect. For sums and means of a column it is the mean that the job assumes of
+// the column (column.assume), else the span that the bounds allow. Where the release has a
+// row for each of several groups, the table's rows are taken to be spread evenly over them.
+// Where the number of rows is secret, it is that for
+// dataset.at_least rows, or for one. A size that is no mere span is one to expect.
+func (r *PlannedRelease) SizeOf(l *sdk.Linear) (size float64, expect bool) {
+	public := max(population(r.job, r.design), r.job.Dataset.AtLeast)
+	rows, sums := max(public, 1), sums(l)
+	size = span(rows, r.design, l)
+	mean, _, _ := assumed(r.job, sums)
+	if mean != 0 {
+		size = summed(rows, r.design, l) * math.Abs(mean)
+	}
+	if l.Column == "" {
+		size /= r.spreadOver()
 	}
 	return size, public > 0 && (sums == "" || mean != 0)
-}
-
-// Even are the moments of what a row adds to one of several groups over which the rows are
-// spread evenly, nil where nothing is assumed of a column that is added up.
-func (r *PlannedRelease) Even(j *job.Job, l *sdk.Linear) *samplers.Moments {
-	if j = j.Of(r.Job.Table); l.Column != "" || j.Dataset.Cap != nil {
-		return nil
-	}
-	mean, sd := l.High, 0.0
-	var strata map[string]float64
-	if sums := sums(l); sums != "" {
-		if mean, sd, strata = assumed(j, sums); sd == 0 {
-			return nil
-		}
-	}
-	p := 1 / float64(r.cells())
-	if p < 1 {
-		strata = nil // a group holds a part of each stratum
-	}
-	return &samplers.Moments{Strata: strata, Mean: p * mean, SD: math.Sqrt(p*(sd*sd+mean*mean) - p*p*mean*mean), KnownMean: true}
-}
-
-// sums is the column whose values a linear value adds up, "" where it counts.
-func sums(l *sdk.Linear) string {
-	return cmp.Or(l.Column, l.Adds)
 }
 
 // assumed are the mean and the standard deviation that the job assumes of a column, 0 where

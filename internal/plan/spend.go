@@ -172,7 +172,7 @@ func (p *Planned) relative(d *PlannedDraw, r *PlannedRelease) (float64, bool) {
 		if e.NoiseSD == 0 {
 			continue
 		}
-		size, _ := r.Size(p.Job, d.Design, e)
+		size, _ := r.Size(e)
 		if size == 0 {
 			return 0, false
 		}

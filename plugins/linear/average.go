@@ -183,15 +183,17 @@ func (q *Average) Expected(public sdk.Public, what string, n Noise) sdk.Expected
 		}
 		e.Unsure = q.Unsure(n)
 	case q.Total > 0:
-		e.NoiseSD = q.PerValue(n) / q.Total
-		e.Half95 = half(e.NoiseSD)
-		e.Note += ", a ratio of two sums"
-		e.Unsure = q.unsure(n)
+		above, rows := q.sums(n)
+		e = sdk.ExpectedError{Field: EstimateField, Note: what + ", a ratio of two sums", Above: &above, Over: &rows}
+		e.NoiseSD = e.PerRow() / q.Total
+		e.Half95, e.Unsure = half(e.NoiseSD), above.Unsure/(q.Total*q.Total)
+		e.Above = nil
 		middle := Middle(q.Column)
 		e.Linear = &sdk.Linear{Low: q.Column.Lower - middle, High: q.Column.Upper - middle, Scale: 1 / q.Total}
-		e.Over = &sdk.Divisor{Linear: sdk.Linear{Low: 1, High: 1, Scale: 1 / q.Total}}
+		e.Over = &sdk.Term{Linear: sdk.Linear{Low: 1, High: 1, Scale: 1 / q.Total}}
 	default:
-		e = PerRow(public, what, q.PerValue(n), q.Column.Upper-q.Column.Lower)
+		above, rows := q.sums(n)
+		e = PerRow(public, what, above, rows, q.Column.Upper-q.Column.Lower)
 		e.Note += q.interval.WideStrata(public)
 		return e
 	}
@@ -201,14 +203,14 @@ func (q *Average) Expected(public sdk.Public, what string, n Noise) sdk.Expected
 	return e
 }
 
-// unsure is Additive.Unsure for a ratio of two sums of public totals, at most, as a mean at one of the bounds has it.
+// unsure is Additive.Unsure for a ratio of two sums times the square of the lower one, at most, as a mean at one of the bounds has it.
 func (q *Average) unsure(n Noise) float64 {
 	iv, width := q.interval, q.Column.Upper-q.Column.Lower
 	switch {
 	case iv == nil || !iv.sampled():
 		return 0
 	case q.moments != nil:
-		m, per, square := q.moments, width/q.Total, 0.0
+		m, square := q.moments, 0.0
 		switch poly := []float64{0, 0, 1}; {
 		case m.squares >= 0:
 			if m.number != nil { // t² = t
@@ -221,9 +223,9 @@ func (q *Average) unsure(n Noise) float64 {
 		default:
 			square = m.NoiseOf(n, poly...)
 		}
-		return per * per * iv.Added(iv.Square*square, m.NoiseOf(n, 0, 1))
+		return width * width * iv.Added(iv.Square*square, m.NoiseOf(n, 0, 1))
 	case q.clusters != nil:
-		per := width * q.maxWeight / float64(q.high) / q.Total
+		per := width * q.maxWeight / float64(q.high)
 		return per * per * iv.Added(iv.Square*float64(q.clusters.divide)*n.SD*math.Sqrt(6)/4, n.SD)
 	}
 	return 0
@@ -235,17 +237,25 @@ func (q *Average) Unit() float64 { return q.lattice.Step / q.Divisor }
 // Unsure is Additive.Unsure for a mean with a public divisor.
 func (q *Average) Unsure(n Noise) float64 { return q.additive.Unsure(n, 1/q.Divisor) }
 
-// PerValue bounds the standard deviation of the noise in a mean, to first order, times the number
-// of values.
-func (q *Average) PerValue(n Noise) float64 {
-	if q.moments != nil {
-		return (q.Column.Upper - q.Column.Lower) * q.moments.NoiseOf(n, 0, 1) // the longest of t − μ
+// sums describes the two sums of a ratio: of the distances of values from the middle of the bounds, and the number of values. Their
+// noise is independent.
+func (q *Average) sums(n Noise) (above, rows sdk.Term) {
+	half, one := (q.Column.Upper-q.Column.Lower)/2, q.maxWeight/float64(max(q.high, 1))
+	switch {
+	case q.moments != nil:
+		above.NoiseSD, rows.NoiseSD = 2*half*q.moments.NoiseOf(n, -0.5, 1), q.moments.NoiseOf(n, 1)
+	case q.one > 0:
+		above.NoiseSD, rows.NoiseSD = q.lattice.Step*n.SD, n.SD/float64(q.one)
+	default:
+		above.NoiseSD, rows.NoiseSD = math.Sqrt2*half*one*n.SD, math.Sqrt2*one*n.SD
 	}
-	if q.one > 0 {
-		half := (q.Column.Upper - q.Column.Lower) / 2
-		return n.SD * math.Hypot(q.lattice.Step, half/float64(q.one))
+	above.Half95, rows.Half95 = above.NoiseSD/n.SD*n.Tail(0.05), rows.NoiseSD/n.SD*n.Tail(0.05)
+	above.Unsure = q.unsure(n)
+	above.Linear = sdk.Linear{Low: -half, High: half}
+	if q.number == nil {
+		above.Linear.Column = q.Column.Name
 	}
-	return (q.Column.Upper - q.Column.Lower) * n.SD / float64(q.high) * q.maxWeight
+	return above, rows
 }
 
 // Estimate is a released value with the standard deviation of its noise. Low and High are the

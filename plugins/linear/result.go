@@ -127,17 +127,16 @@ func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
 	return out
 }
 
-// PerRow describes the noise in a value that is divided by a secret number of rows. Per is the
-// standard deviation times that number, width the range of the value.
-func PerRow(public sdk.Public, what string, per, width float64) sdk.ExpectedError {
-	e := sdk.ExpectedError{
-		Field: EstimateField,
-		Note: what + ": noise of standard deviation at most " + Figure(per) +
-			"/m in the first order, m the number of values (the column count)",
-		SamplingNote: "it depends on how many values the sample holds in each group, which is secret; the more of them, the smaller it is",
-	}
-	if rows := AtMost(public); rows > 0 && per/rows > width {
-		e.Note = sdk.NoUse + e.Note + "; there are at most " + Figure(rows) + ", so the noise is larger than the range of the value"
+// PerRow describes the noise in a value that is divided by a secret number of rows. Width is the range of the value.
+func PerRow(public sdk.Public, what string, above, rows sdk.Term, width float64) sdk.ExpectedError {
+	above.Linear.Scale, rows.Linear = 1, sdk.Linear{High: 1, Scale: 1}
+	e := sdk.ExpectedError{Field: EstimateField, Over: &rows, Above: &above}
+	per := e.PerRow()
+	e.Note = what + ": noise of standard deviation at most " + Figure(per) +
+		"/m in the first order, m the number of values (the column count)"
+	e.SamplingNote = "it depends on how many values the sample holds in each group, which is secret; the more of them, the smaller it is"
+	if most := AtMost(public); most > 0 && per/most > width {
+		e.Note = sdk.NoUse + e.Note + "; there are at most " + Figure(most) + ", so the noise is larger than the range of the value"
 	}
 	return e
 }

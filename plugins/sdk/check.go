@@ -102,9 +102,12 @@ func (p Plan) Check(req PlanRequest) error {
 		if err := e.checkLinear(req); err != nil {
 			return err
 		}
-		if o := e.Over; o != nil {
+		for _, o := range []*Term{e.Over, e.Above} {
+			if o == nil {
+				continue
+			}
 			if !(o.NoiseSD >= 0 && o.Half95 >= 0 && o.Unsure >= 0) || math.IsInf(o.NoiseSD+o.Half95+o.Unsure, 1) {
-				return fmt.Errorf("plan: what a value is divided by must have errors that are finite and not negative")
+				return fmt.Errorf("plan: the sums of a quotient must have errors that are finite and not negative")
 			}
 			if err := (ExpectedError{Linear: &o.Linear}).checkLinear(req); err != nil {
 				return err

@@ -281,11 +281,13 @@ const (
 	StatisticMean     Statistic = "mean"
 	StatisticShare    Statistic = "share"
 	StatisticQuantile Statistic = "quantile"
+	StatisticVariance Statistic = "variance"
+	StatisticSD       Statistic = "sd"
 )
 
 // Known reports whether s is a known statistic, or none.
 func (s Statistic) Known() bool {
-	return slices.Contains([]Statistic{"", StatisticCount, StatisticTotal, StatisticMean, StatisticShare, StatisticQuantile}, s)
+	return slices.Contains([]Statistic{"", StatisticCount, StatisticTotal, StatisticMean, StatisticShare, StatisticQuantile, StatisticVariance, StatisticSD}, s)
 }
 
 // Nearest returns the value nearest to a finite x that the range and the granularity of a column
@@ -335,7 +337,10 @@ type ExpectedError struct {
 	// Over, of a quotient, is the sum by which it is divided, with its own noise. The host derives
 	// from it how likely an interval is without two ends. Where Linear is given too, the value without its noise is
 	// c + the sum of Linear over that of Over, whose mean over the draws is 1.
-	Over *Divisor
+	Over *Term
+	// Above, of a quotient whose lower sum is secret, is the sum above the line, which gives the value less a public constant, or its
+	// square where the value is a standard deviation. Its noise is independent of that of Over. The host forecasts an error from both.
+	Above *Term
 
 	_ struct{}
 }
@@ -343,8 +348,17 @@ type ExpectedError struct {
 // Ratio reports whether the value is a quotient of two sums, of which the one below the line is public on average over the draws.
 func (e ExpectedError) Ratio() bool { return e.Linear != nil && e.Over != nil }
 
-// Divisor is a sum by which a value is divided. Its fields are those of an ExpectedError.
-type Divisor struct {
+// PerRow is the standard deviation of the noise in a value that is divided by a number of rows, times that number: at most and to
+// the first order. It is 0 of any other value.
+func (e ExpectedError) PerRow() float64 {
+	if e.Above == nil || e.Over == nil || e.Over.Linear.Adds != "" {
+		return 0
+	}
+	return math.Hypot(e.Above.NoiseSD, e.Over.NoiseSD*math.Max(math.Abs(e.Above.Linear.Low), math.Abs(e.Above.Linear.High)))
+}
+
+// Term is one of the two sums of a quotient. Its fields are those of an ExpectedError.
+type Term struct {
 	NoiseSD, Half95, Unsure float64
 	Linear                  Linear
 
@@ -366,8 +380,8 @@ type Linear struct {
 	Column    string
 	Low, High float64
 	Scale     float64
-	// Adds, where not "", is the number column whose values z adds up, in the rows that count in the
-	// value. The host forecasts the value's size from what the job assumes of that column.
+	// Adds, where not "", is the number column whose values z adds up, or the squares of their distances from the mean in
+	// a variance, in the rows that count in the value. The host forecasts the value's size from what the job assumes of that column.
 	Adds string
 
 	_ struct{}

@@ -42,14 +42,15 @@ func (m Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk
 
 // output are the columns of the result beside the groups.
 func (m Mechanism) output(p params) []sdk.Field {
-	what, of := "the variance of the values", []string{p.Column, p.Column}
+	what, of, statistic := "the variance of the values", []string{p.Column, p.Column}, sdk.StatisticVariance
 	if m.root {
+		statistic = sdk.StatisticSD
 		what, of = "the standard deviation of the values", of[:1]
 	}
 	mean := linear.Number("mean", "the mean of the values, with noise")
 	mean.Of = []string{p.Column}
-	return slices.Insert(append(linear.Of(p.Interval.WithError(linear.Fields(what, 0)), of, nil), linear.Flag(linear.TooFew)), 2, mean,
-		linear.Counted())
+	fields := p.Interval.WithError(linear.Estimating(statistic, linear.Fields(what, 0)))
+	return slices.Insert(append(linear.Of(fields, of, nil), linear.Flag(linear.TooFew)), 2, mean, linear.Counted())
 }
 
 func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {

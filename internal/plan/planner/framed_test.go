@@ -132,9 +132,7 @@ func TestCompareOverTheFrame(t *testing.T) {
 // are named with the reason.
 func TestCompareUnderAddRemove(t *testing.T) {
 	j := framed(t, "{method: srswor, size: 30}", "relation: replace-one", "relation: add-remove", "size: 300", "at_least: 300", "  frame: {path: FRAME, records: n}\n", "")
-	s := settings("m")
-	s.Price = priceAddRemove
-	c, err := planner.Compare(context.Background(), j, 0, s)
+	c, err := planner.Compare(context.Background(), j, 0, settings("m"))
 	if err != nil {
 		t.Fatal(err)
 	}

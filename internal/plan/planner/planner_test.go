@@ -14,11 +14,12 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plan/planner"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -52,51 +53,35 @@ func parse(t *testing.T) *job.Job {
 
 var mechanisms = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}}
 
-// price stands in for the pipeline: the same inversion and the same mechanisms,
-// for one release from one draw. The pipeline's own plans are tested through the
-// command.
-func price(_ context.Context, j *job.Job) (report.Report, error) {
-	return priceUnder(privacy.ReplaceOne, j)
+// direct plans with mechanisms of this process.
+type direct struct{}
+
+func (direct) Get(_ context.Context, name string) (plan.Mechanism, error) {
+	return called{mechanisms[name]}, nil
 }
 
-func priceAddRemove(_ context.Context, j *job.Job) (report.Report, error) {
-	return priceUnder(privacy.AddRemove, j)
+type called struct{ sdk.Mechanism }
+
+func (c called) About() sdk.Description       { return c.Describe() }
+func (called) Origin() (bool, string)         { return true, "" }
+func (called) Confined() string               { return "" }
+func (called) Validate(json.RawMessage) error { return nil }
+func (c called) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
+	return c.Mechanism.Plan(r)
 }
 
-func priceUnder(relation privacy.Relation, j *job.Job) (report.Report, error) {
-	var r report.Report
-	for _, rel := range j.Releases {
-		target := privacy.Point{Epsilon: rational.Down(rel.Guarantee.Epsilon), Delta: rational.Down(rel.Guarantee.Delta)}
-		sample, public := target, sdk.Public{Relation: relation, SampleRelations: []privacy.Relation{relation}, Population: j.Dataset.Size}
-		made, err := plan.Design(j, rel.From)
-		if err != nil {
-			return r, err
-		}
-		if s, ok := made.Event(nil).(privacy.Sampling); ok {
-			if sample, err = privacy.SampleBudgetAdditive(s, relation, target, 0.5); err != nil {
-				return r, err
-			}
-			if public.SampleRelations, err = privacy.SampleRelations(s, relation); err != nil {
-				return r, err
-			}
-		}
-		f := made.Facts()
-		public.Design = sdk.Design{
-			Kind: made.Kind(), Rate: f.Rate, SampleSize: f.SampleSize, MinWeight: f.MinWeight, MaxWeight: f.MaxWeight,
-			EqualWeights: f.EqualWeights, LargestCount: f.LargestCount,
-		}
-		for _, c := range j.Dataset.Columns {
-			public.Columns = append(public.Columns, sdk.Column{Name: c.Name, Type: sdk.Number, Lower: rational.Up(c.Lower), Upper: rational.Down(c.Upper), Missing: sdk.MissingRefuse})
-		}
-		plan, err := mechanisms[rel.Mechanism].Plan(sdk.PlanRequest{Params: rel.Params, Public: public, Target: sample})
-		if err != nil {
-			return r, err
-		}
-		r.Releases = append(r.Releases, report.Release{Name: rel.Name, From: rel.From, Params: rel.Params, Target: target, Sample: sample,
-			Expected: []report.ExpectedError{{Field: "estimate", NoiseSD: plan.Errors[0].NoiseSD, Statistic: string(plan.Estimates())}}})
-		r.Draws = append(r.Draws, report.Draw{Name: rel.From, SampleRelations: public.SampleRelations})
+// fresh is a ledger that knows no sample.
+type fresh struct{}
+
+func (fresh) Node(context.Context, *job.Job, string) (*ledger.Node, error) { return nil, nil }
+
+// price plans as the program does.
+func price(ctx context.Context, j *job.Job) (report.Report, error) {
+	p, err := plan.Make(ctx, j, direct{}, fresh{})
+	if err != nil {
+		return report.Report{}, err
 	}
-	return r, nil
+	return output.Describe(p, "test")
 }
 
 func settings(release string) planner.Settings {
@@ -145,7 +130,7 @@ func TestPointAgainstFormula(t *testing.T) {
 	p := w.Points[0]
 	eps := math.Log1p(2001.0 / 200 * math.Expm1(1))
 	noise, sampling := math.Sqrt2*120/(200*eps), 20*math.Sqrt((1-200.0/2001)/200)
-	if math.Abs(p.Sample.Epsilon-eps) > 1e-9 || math.Abs(p.NoiseSD/noise-1) > 1e-5 || math.Abs(p.SamplingSD/sampling-1) > 1e-12 ||
+	if math.Abs(p.Sample.Epsilon/eps-1) > 1e-8 || math.Abs(p.NoiseSD/noise-1) > 1e-5 || math.Abs(p.SamplingSD/sampling-1) > 1e-12 ||
 		math.Abs(p.Total/math.Hypot(noise, sampling)-1) > 1e-5 || math.Abs(p.Relative-p.Total/40) > 1e-12 {
 		t.Errorf("got %+v, want ε_n %g, noise %g, sampling %g", p, eps, noise, sampling)
 	}

@@ -78,10 +78,28 @@ func newSubject(ctx context.Context, j *job.Job, s Settings) (*subject, error) {
 		if u.model, err = newModel(*u.column); err != nil {
 			return nil, u.wrong(job.Key("dataset.columns", u.column.Name)+".assume", err.Error(), "a pilot is a public CSV file with a header line")
 		}
+		u.job = u.momentsOf(u.column, u.model)
 	}
 	var err error
 	u.statistic, err = u.estimates(ctx)
 	return u, err
+}
+
+// momentsOf is the job where the assumption about a column has the mean and the standard deviation of its model, from which plans
+// forecast.
+func (u *subject) momentsOf(c *job.Column, m *model) *job.Job {
+	out, assume := *u.job, *c.Assume
+	assume.Mean, assume.SD = c.Assume.Mean, new(big.Rat).SetFloat64(m.sd)
+	if m.hasMean {
+		assume.Mean = new(big.Rat).SetFloat64(m.mean)
+	}
+	out.Dataset.Columns = slices.Clone(out.Dataset.Columns)
+	for i := range out.Dataset.Columns {
+		if out.Dataset.Columns[i].Name == c.Name {
+			out.Dataset.Columns[i].Assume = &assume
+		}
+	}
+	return &out
 }
 
 // estimates asks the plan of the release what it estimates. A release that is refused here may

@@ -196,9 +196,7 @@ func FromPlan(p sdk.Plan) (*Plan, error) {
 		}),
 		Errors: each(p.Errors, func(e sdk.ExpectedError) *ExpectedError {
 			m := &ExpectedError{Field: e.Field, NoiseSd: e.NoiseSD, Half95: e.Half95, Note: e.Note, SamplingNote: e.SamplingNote, Unsure: e.Unsure}
-			if m.Linear = fromLinear(e.Linear); e.Over != nil {
-				m.Over = &Divisor{NoiseSd: e.Over.NoiseSD, Half95: e.Over.Half95, Unsure: e.Over.Unsure, Linear: fromLinear(&e.Over.Linear)}
-			}
+			m.Linear, m.Over, m.Above = fromLinear(e.Linear), fromTerm(e.Over), fromTerm(e.Above)
 			return m
 		}),
 	}
@@ -225,13 +223,25 @@ func ToPlan(m *Plan) (sdk.Plan, error) {
 			if l := e.GetLinear(); l != nil {
 				out.Linear = toLinear(l)
 			}
-			if o := e.GetOver(); o != nil {
-				out.Over = &sdk.Divisor{NoiseSD: o.GetNoiseSd(), Half95: o.GetHalf95(), Unsure: o.GetUnsure(), Linear: *toLinear(o.GetLinear())}
-			}
+			out.Over, out.Above = toTerm(e.GetOver()), toTerm(e.GetAbove())
 			return out
 		}),
 	}
 	return p, errors.Join(w.err, finite(m))
+}
+
+func fromTerm(s *sdk.Term) *Term {
+	if s == nil {
+		return nil
+	}
+	return &Term{NoiseSd: s.NoiseSD, Half95: s.Half95, Unsure: s.Unsure, Linear: fromLinear(&s.Linear)}
+}
+
+func toTerm(s *Term) *sdk.Term {
+	if s == nil {
+		return nil
+	}
+	return &sdk.Term{NoiseSD: s.GetNoiseSd(), Half95: s.GetHalf95(), Unsure: s.GetUnsure(), Linear: *toLinear(s.GetLinear())}
 }
 
 func fromLinear(l *sdk.Linear) *Linear {

@@ -38,7 +38,7 @@ var (
 		Columns: []string{"x", "g"}, Rows: 3,
 		Event:  privacy.Compose{Events: []privacy.Event{privacy.DiscreteLaplace{Scale: 3}, privacy.DiscreteGaussian{Sigma: 4, Coordinates: 2}}},
 		Output: []sdk.Field{{Name: "estimate", Type: sdk.Float64, Granularity: 0.25, Doc: "what it is", Of: []string{"x"}, Per: []string{"y"}, Value: "sum * step", Statistic: sdk.StatisticTotal}, {Name: "n", Type: sdk.Int64}, {Name: "g", Type: sdk.String}},
-		Errors: []sdk.ExpectedError{{Field: "estimate", NoiseSD: 1.5, Half95: 3, Note: "noise only", Over: &sdk.Divisor{NoiseSD: 1, Half95: 2, Unsure: 3, Linear: sdk.Linear{Column: "x", Low: 1, High: 2, Scale: 3, Adds: "y"}},
+		Errors: []sdk.ExpectedError{{Field: "estimate", NoiseSD: 1.5, Half95: 3, Note: "noise only", Over: &sdk.Term{NoiseSD: 1, Half95: 2, Unsure: 3, Linear: sdk.Linear{Column: "x", Low: 1, High: 2, Scale: 3, Adds: "y"}}, Above: &sdk.Term{NoiseSD: 4, Half95: 5, Unsure: 6, Linear: sdk.Linear{Column: "x", Low: 1, High: 2, Scale: 3, Adds: "y"}},
 			Linear: &sdk.Linear{Column: "x", Low: -1, High: 2, Scale: 0.5, Adds: "y"}, SamplingNote: "never both, but both are carried", Unsure: 0.5}},
 		Finish: &sdk.Finish{Constants: []sdk.Constant{{Name: "step", Numbers: []float64{0.5}, Texts: []string{"never both, but both are carried"}}},
 			Noise: []sdk.NoiseColumns{{Columns: []string{"sum"}, Quantiles: &sdk.Quantiles{Edges: []float64{1, 2}, At: []float64{0.5}}}}},

@@ -1421,8 +1421,7 @@ type Field struct {
 	// In a plan with a finish: the expression that computes this column.
 	Value string `protobuf:"bytes,10,opt,name=value,proto3" json:"value,omitempty"`
 	// What this column of numbers estimates: "count" (of rows), "total", "mean", "share",
-	// "quantile",
-	// or empty.
+	// "quantile", "variance", "sd", or empty.
 	Statistic     string `protobuf:"bytes,11,opt,name=statistic,proto3" json:"statistic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1552,7 +1551,10 @@ type ExpectedError struct {
 	Unsure float64 `protobuf:"fixed64,7,opt,name=unsure,proto3" json:"unsure,omitempty"`
 	// Where present: the value is a quotient, and this is the sum by which it is divided, with
 	// its own noise. The host derives from it how likely an interval is without two ends.
-	Over          *Divisor `protobuf:"bytes,8,opt,name=over,proto3" json:"over,omitempty"`
+	Over *Term `protobuf:"bytes,8,opt,name=over,proto3" json:"over,omitempty"`
+	// Where present: the sum above the line of that quotient, whose noise is independent of that of over.
+	// The quotient is the value less a public constant, or its square where the value is a standard deviation.
+	Above         *Term `protobuf:"bytes,9,opt,name=above,proto3" json:"above,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1636,15 +1638,22 @@ func (x *ExpectedError) GetUnsure() float64 {
 	return 0
 }
 
-func (x *ExpectedError) GetOver() *Divisor {
+func (x *ExpectedError) GetOver() *Term {
 	if x != nil {
 		return x.Over
 	}
 	return nil
 }
 
-// A sum by which a value is divided. The fields are those of an ExpectedError.
-type Divisor struct {
+func (x *ExpectedError) GetAbove() *Term {
+	if x != nil {
+		return x.Above
+	}
+	return nil
+}
+
+// One of the two sums of a quotient. The fields are those of an ExpectedError.
+type Term struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	NoiseSd       float64                `protobuf:"fixed64,1,opt,name=noise_sd,json=noiseSd,proto3" json:"noise_sd,omitempty"`
 	Half95        float64                `protobuf:"fixed64,2,opt,name=half95,proto3" json:"half95,omitempty"`
@@ -1654,20 +1663,20 @@ type Divisor struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Divisor) Reset() {
-	*x = Divisor{}
+func (x *Term) Reset() {
+	*x = Term{}
 	mi := &file_mechanism_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Divisor) String() string {
+func (x *Term) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Divisor) ProtoMessage() {}
+func (*Term) ProtoMessage() {}
 
-func (x *Divisor) ProtoReflect() protoreflect.Message {
+func (x *Term) ProtoReflect() protoreflect.Message {
 	mi := &file_mechanism_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1679,33 +1688,33 @@ func (x *Divisor) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Divisor.ProtoReflect.Descriptor instead.
-func (*Divisor) Descriptor() ([]byte, []int) {
+// Deprecated: Use Term.ProtoReflect.Descriptor instead.
+func (*Term) Descriptor() ([]byte, []int) {
 	return file_mechanism_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *Divisor) GetNoiseSd() float64 {
+func (x *Term) GetNoiseSd() float64 {
 	if x != nil {
 		return x.NoiseSd
 	}
 	return 0
 }
 
-func (x *Divisor) GetHalf95() float64 {
+func (x *Term) GetHalf95() float64 {
 	if x != nil {
 		return x.Half95
 	}
 	return 0
 }
 
-func (x *Divisor) GetUnsure() float64 {
+func (x *Term) GetUnsure() float64 {
 	if x != nil {
 		return x.Unsure
 	}
 	return 0
 }
 
-func (x *Divisor) GetLinear() *Linear {
+func (x *Term) GetLinear() *Linear {
 	if x != nil {
 		return x.Linear
 	}
@@ -2690,7 +2699,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x03per\x18\t \x03(\tR\x03per\x12\x14\n" +
 	"\x05value\x18\n" +
 	" \x01(\tR\x05value\x12\x1c\n" +
-	"\tstatistic\x18\v \x01(\tR\tstatistic\"\x90\x02\n" +
+	"\tstatistic\x18\v \x01(\tR\tstatistic\"\xbe\x02\n" +
 	"\rExpectedError\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x19\n" +
 	"\bnoise_sd\x18\x02 \x01(\x01R\anoiseSd\x12\x16\n" +
@@ -2698,9 +2707,10 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x123\n" +
 	"\x06linear\x18\x05 \x01(\v2\x1b.dprelease.plugin.v1.LinearR\x06linear\x12#\n" +
 	"\rsampling_note\x18\x06 \x01(\tR\fsamplingNote\x12\x16\n" +
-	"\x06unsure\x18\a \x01(\x01R\x06unsure\x120\n" +
-	"\x04over\x18\b \x01(\v2\x1c.dprelease.plugin.v1.DivisorR\x04over\"\x89\x01\n" +
-	"\aDivisor\x12\x19\n" +
+	"\x06unsure\x18\a \x01(\x01R\x06unsure\x12-\n" +
+	"\x04over\x18\b \x01(\v2\x19.dprelease.plugin.v1.TermR\x04over\x12/\n" +
+	"\x05above\x18\t \x01(\v2\x19.dprelease.plugin.v1.TermR\x05above\"\x86\x01\n" +
+	"\x04Term\x12\x19\n" +
 	"\bnoise_sd\x18\x01 \x01(\x01R\anoiseSd\x12\x16\n" +
 	"\x06half95\x18\x02 \x01(\x01R\x06half95\x12\x16\n" +
 	"\x06unsure\x18\x03 \x01(\x01R\x06unsure\x123\n" +
@@ -2834,7 +2844,7 @@ var file_mechanism_proto_goTypes = []any{
 	(*Quantiles)(nil),             // 19: dprelease.plugin.v1.Quantiles
 	(*Field)(nil),                 // 20: dprelease.plugin.v1.Field
 	(*ExpectedError)(nil),         // 21: dprelease.plugin.v1.ExpectedError
-	(*Divisor)(nil),               // 22: dprelease.plugin.v1.Divisor
+	(*Term)(nil),                  // 22: dprelease.plugin.v1.Term
 	(*Linear)(nil),                // 23: dprelease.plugin.v1.Linear
 	(*ReleaseRequest)(nil),        // 24: dprelease.plugin.v1.ReleaseRequest
 	(*ReleaseOutput)(nil),         // 25: dprelease.plugin.v1.ReleaseOutput
@@ -2873,37 +2883,38 @@ var file_mechanism_proto_depIdxs = []int32{
 	19, // 18: dprelease.plugin.v1.NoiseColumns.quantiles:type_name -> dprelease.plugin.v1.Quantiles
 	4,  // 19: dprelease.plugin.v1.Field.type:type_name -> dprelease.plugin.v1.FieldType
 	23, // 20: dprelease.plugin.v1.ExpectedError.linear:type_name -> dprelease.plugin.v1.Linear
-	22, // 21: dprelease.plugin.v1.ExpectedError.over:type_name -> dprelease.plugin.v1.Divisor
-	23, // 22: dprelease.plugin.v1.Divisor.linear:type_name -> dprelease.plugin.v1.Linear
-	10, // 23: dprelease.plugin.v1.ReleaseRequest.public:type_name -> dprelease.plugin.v1.Public
-	5,  // 24: dprelease.plugin.v1.ReleaseRequest.target:type_name -> dprelease.plugin.v1.Point
-	15, // 25: dprelease.plugin.v1.ReleaseRequest.plan:type_name -> dprelease.plugin.v1.Plan
-	1,  // 26: dprelease.plugin.v1.ReleaseRequest.lane:type_name -> dprelease.plugin.v1.Lane
-	26, // 27: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
-	31, // 28: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
-	6,  // 29: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
-	9,  // 30: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
-	24, // 31: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseRequest
-	27, // 32: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	27, // 33: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	29, // 34: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
-	32, // 35: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
-	34, // 36: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
-	36, // 37: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
-	7,  // 38: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
-	14, // 39: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
-	25, // 40: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
-	28, // 41: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	28, // 42: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	30, // 43: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
-	33, // 44: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
-	35, // 45: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
-	37, // 46: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
-	38, // [38:47] is the sub-list for method output_type
-	29, // [29:38] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	22, // 21: dprelease.plugin.v1.ExpectedError.over:type_name -> dprelease.plugin.v1.Term
+	22, // 22: dprelease.plugin.v1.ExpectedError.above:type_name -> dprelease.plugin.v1.Term
+	23, // 23: dprelease.plugin.v1.Term.linear:type_name -> dprelease.plugin.v1.Linear
+	10, // 24: dprelease.plugin.v1.ReleaseRequest.public:type_name -> dprelease.plugin.v1.Public
+	5,  // 25: dprelease.plugin.v1.ReleaseRequest.target:type_name -> dprelease.plugin.v1.Point
+	15, // 26: dprelease.plugin.v1.ReleaseRequest.plan:type_name -> dprelease.plugin.v1.Plan
+	1,  // 27: dprelease.plugin.v1.ReleaseRequest.lane:type_name -> dprelease.plugin.v1.Lane
+	26, // 28: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
+	31, // 29: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
+	6,  // 30: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
+	9,  // 31: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
+	24, // 32: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseRequest
+	27, // 33: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	27, // 34: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	29, // 35: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
+	32, // 36: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
+	34, // 37: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
+	36, // 38: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
+	7,  // 39: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
+	14, // 40: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
+	25, // 41: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
+	28, // 42: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	28, // 43: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	30, // 44: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
+	33, // 45: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
+	35, // 46: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
+	37, // 47: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
+	39, // [39:48] is the sub-list for method output_type
+	30, // [30:39] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_mechanism_proto_init() }

@@ -261,11 +261,11 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 		entry.Limits = nil
 	}
 	for _, e := range r.Expected() {
-		likely := likely(j, d.Design, r, e.ExpectedError, expectedError(j, d.Design, &r.Job, e.ExpectedError))
+		likely := likely(r, e.ExpectedError, expectedError(j, d.Design, &r.Job, e.ExpectedError))
 		if likely.Note += insteadText(j, d.Design, r, likely); r.Instead != nil && e.Ratio() {
 			likely.Ratio = true
 		}
-		likely.Beside, likely.OneEnd = e.Beside, oneEnd(j, d.Design, r, e.ExpectedError)
+		likely.Beside, likely.OneEnd = e.Beside, oneEnd(r, e.ExpectedError)
 		entry.Expected = append(entry.Expected, likely)
 	}
 	entry.NoiseRatio = noiseRatio(r)

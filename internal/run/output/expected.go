@@ -37,45 +37,47 @@ func expectedError(j *job.Job, d samplers.Design, r *job.Release, e sdk.Expected
 	return out
 }
 
-// likely adds what the planner asks: what the release estimates, the value to expect, and how far drawing a sample moves
-// a value of one of several groups over which the rows are spread evenly.
-func likely(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.ExpectedError, out report.ExpectedError) report.ExpectedError {
+// likely adds what the planner asks: what the release estimates, the value to expect, and the error where the rows are spread evenly
+// over several groups.
+func likely(r *plan.PricedRelease, e sdk.ExpectedError, out report.ExpectedError) report.ExpectedError {
 	out.Statistic = string(r.Plan.Estimates())
-	if size, expect := r.Size(j, d, e); expect {
+	if r.Plan.Estimates() != sdk.StatisticSD { // of which it is that of the square
+		out.PerRow = e.PerRow()
+	}
+	if size, expect := r.Size(e); expect {
 		out.Size = size
 	}
-	if e.Linear == nil || out.Sampling == nil || out.Sampling.BoundSD == nil {
+	f, ok := r.Forecast(e)
+	if !ok || e.Above == nil && f.DrawSD == 0 { // else it is the noise alone, in any group
 		return out
 	}
-	if m := r.Even(j, e.Linear); m != nil {
-		if sd, err := plan.Deviation(j, d, e.Linear, m); err == nil {
-			out.Sampling.EvenSD = sd
-		}
+	even := &report.Even{Groups: f.Groups, Rows: f.Rows, NoiseSD: f.NoiseSD, Half95: f.Half95}
+	if f.Drawn {
+		even.Both = report.Combine(report.ExpectedError{NoiseSD: f.NoiseSD, Half95: f.Half95, Unsure: f.Unsure}, f.DrawSD)
+	}
+	out.Even = even
+	if e.Above != nil {
+		out.Size = f.Value
 	}
 	return out
 }
 
 // oneEnd returns how likely the interval of a quotient has no two ends, where the job assumes how large the sum below the line is:
 // as likely as that this sum, with noise and draw, lies within its own interval of 0. It is 0 for any other value.
-func oneEnd(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.ExpectedError) float64 {
+func oneEnd(r *plan.PricedRelease, e sdk.ExpectedError) float64 {
 	if e.Over == nil || e.Ratio() || r.Level() == "" || !(e.Over.NoiseSD > 0) {
 		return 0
 	}
-	below := sdk.ExpectedError{Field: e.Field, NoiseSD: e.Over.NoiseSD, Half95: e.Over.Half95, Unsure: e.Over.Unsure, Linear: &e.Over.Linear}
-	about := likely(j, d, r, below, expectedError(j, d, &r.Job, below))
-	if !(about.Size > 0) {
+	size, expect := r.SizeOf(&e.Over.Linear)
+	if !expect || !(size > 0) {
 		return 0
 	}
-	draw := 0.0
-	if s := about.Sampling; s != nil && s.Assumption != "" {
-		if draw = s.AssumedSD; s.EvenSD > 0 {
-			draw = s.EvenSD
-		}
-	}
-	spread := math.Hypot(below.NoiseSD, draw)
-	half := math.Max(below.Half95/below.NoiseSD, 1.96) * math.Sqrt(spread*spread+below.Unsure)
+	below := sdk.ExpectedError{NoiseSD: e.Over.NoiseSD, Linear: &e.Over.Linear}
+	f, _ := r.Forecast(below)
+	spread := math.Hypot(below.NoiseSD, f.DrawSD)
+	half := math.Max(e.Over.Half95/below.NoiseSD, 1.96) * math.Sqrt(spread*spread+e.Over.Unsure)
 	under := func(x float64) float64 { return math.Erfc(-x/spread/math.Sqrt2) / 2 }
-	return under(half-about.Size) - under(-half-about.Size)
+	return under(half-size) - under(-half-size)
 }
 
 // insteadText names the estimator that is taken and the other one, with their errors, "" where there is one.

@@ -98,7 +98,7 @@ class Field:
     high: float = 0.0
     texts: List[str] = field(default_factory=list)  # all that a column of strings may hold
     value: str = ""  # in a plan with a finish: the expression that computes this column
-    statistic: str = ""  # what the numbers estimate: "count", "total", "mean", "share", "quantile"
+    statistic: str = ""  # what the numbers estimate: "count", "total", "mean", "share", "quantile", "variance", "sd"
 
 
 @dataclass
