@@ -39,9 +39,10 @@ func (r *PlannedRelease) Forecast(e sdk.ExpectedError) (Forecast, bool) {
 	return f, f.Drawn
 }
 
-// counted is the public number of rows of the table if every row counts in some group, else 0.
+// counted is the public number of rows of the table if every row counts in some group, and of units that are capped that of one row each;
+// 0 where nothing public says it.
 func (r *PlannedRelease) counted() int64 {
-	if r.Job.Where.Said() || r.Job.Having.Said() || r.job.Dataset.CapOf(&r.Job) != nil || r.job.Dataset.MayVanish() || r.Weights != nil || r.Series != nil ||
+	if r.Job.Where.Said() || r.Job.Having.Said() || r.job.Dataset.MayVanish() || r.Weights != nil || r.Series != nil ||
 		r.Cells != nil && r.Cells.selected() {
 		return 0
 	}
@@ -55,6 +56,9 @@ func (r *PlannedRelease) spreadOver() float64 {
 
 // draw adds what drawing the sample does to a linear value whose z have these moments.
 func (f *Forecast) draw(r *PlannedRelease, l sdk.Linear, m *samplers.Moments) {
+	if r.cap != nil && r.design.Kind() != "full" {
+		return // the rows of a unit are drawn together
+	}
 	if sd, err := Deviation(r.job, r.design, &l, m); err == nil {
 		f.DrawSD, f.Drawn = sd, true
 	}
@@ -63,7 +67,7 @@ func (f *Forecast) draw(r *PlannedRelease, l sdk.Linear, m *samplers.Moments) {
 // even are the moments of what a row adds to one of several groups over which the rows are
 // spread evenly, nil where nothing is assumed of a column that is added up.
 func (r *PlannedRelease) even(l *sdk.Linear) *samplers.Moments {
-	if l.Column != "" || l.Low == l.High {
+	if l.Column != "" || l.Low == l.High || r.cap != nil {
 		return nil
 	}
 	mean, sd := l.High, 0.0
@@ -139,7 +143,7 @@ func (r *PlannedRelease) expects(l *sdk.Linear) (mean, sd float64, known bool) {
 	return mean - r.constant(l), sd, true
 }
 
-// constant is what the z of a row is less than its value: than the number of a column, or than 1 where a row has the property of a share.
+// constant returns how much more the value of a row is than its z. The value is 1 where a row has the property of a share.
 func (r *PlannedRelease) constant(l *sdk.Linear) float64 {
 	if c, ok := r.job.Dataset.Column(l.Column); ok {
 		return rational.Up(c.Lower) - l.Low

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
 )
 
@@ -91,10 +92,14 @@ func (u *subject) need(ctx context.Context, r *Solution, at int, size int64) (Ne
 	}
 	n, reached, err := u.near(ctx, r.Goal, x, most, rows, try)
 	if err != nil {
+		var problems job.Problems
+		if errors.As(err, &problems) {
+			return Need{Reason: problems[0].Message}, ctx.Err()
+		}
 		return Need{Reason: err.Error()}, ctx.Err()
 	}
 	if n.Reason = n.Point.Refused; !reached && n.Reason == "" {
-		n.Reason = "not reached: " + u.reached(r.Goal, n.Point)
+		n.Reason = notReached
 	}
 	if !reached {
 		n.Value = 0
@@ -103,6 +108,9 @@ func (u *subject) need(ctx context.Context, r *Solution, at int, size int64) (Ne
 	}
 	return n, nil
 }
+
+// notReached is the reason of a design that was planned, and with which no value reaches the goal.
+const notReached = "not reached"
 
 // A value is near enough to compare designs where the measure is closeBy of the limit or
 // more; mostNears bounds how often near asks.

@@ -275,16 +275,22 @@ func (r *Solution) WriteText(w io.Writer) error {
 	p := r.Point
 	paragraph(w, fmt.Sprintf("%s = %.6g: %s, %s on the sample, %s", r.Over, r.Value, p.Design, budget(p.Sample), p.errors()))
 	if len(r.Designs) > 0 {
-		rows := make([][]string, len(r.Designs))
+		rows, reasons := make([][]string, len(r.Designs)), []string{}
 		for i, d := range r.Designs {
 			mark := ""
 			if i == r.Recommended {
 				mark = "best"
 			}
-			n := d.Point
-			rows[i] = []string{mark, d.Design, cell(d.Value), cell(n.NoiseSD), cell(n.SamplingSD), cell(n.Total), cell(n.Margin), percent(n.Relative), d.Reason}
+			n, note := d.Point, d.Reason
+			if note != "" && note != notReached {
+				note, reasons = "not known", append(reasons, d.Design+": "+d.Reason)
+			}
+			rows[i] = []string{mark, d.Design, cell(d.Value), cell(n.NoiseSD), cell(n.SamplingSD), cell(n.Total), cell(n.Margin), percent(n.Relative), note}
 		}
 		table(w, []string{"", "design", "needs " + r.unit(), "noise", "sampling", "error", "±95 %", "relative", "note"}, rows)
+		for _, why := range reasons {
+			paragraph(w, why)
+		}
 	}
 	if r.Why != "" {
 		paragraph(w, "recommended: "+r.Why)

@@ -17,10 +17,14 @@ const cells = "planned cells"
 // else why it is not simulated.
 func (u *subject) grouped(m sdk.Mechanism, params json.RawMessage, public sdk.Public) (json.RawMessage, sdk.Public, string) {
 	r := u.release
-	if r.Where.Said() || r.Having.Said() || u.job.Dataset.Cap != nil || u.job.Dataset.Folds() || r.Keys != nil {
-		return params, public, "releases with conditions, keys, or units with several rows are not simulated"
-	}
-	if len(r.By) == 0 {
+	switch {
+	case r.Where.Said() || r.Having.Said():
+		return params, public, "the noise depends on the data, and a release with a condition is not simulated"
+	case u.keyed() != nil:
+		return params, public, "the noise depends on the data, and a release whose groups nobody lists is not simulated"
+	case u.job.Dataset.CapOf(&r) != nil || u.job.Dataset.Folds():
+		return params, public, "the noise depends on the data, and units with several rows are not simulated"
+	case len(r.By) == 0:
 		return params, public, ""
 	}
 	if !m.Describe().Grouped {

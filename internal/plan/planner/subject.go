@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -35,6 +36,7 @@ type subject struct {
 	s       Settings
 
 	statistic sdk.Statistic // what the release estimates, "" where its plan does not say
+	even      *report.Even  // its error where rows are spread evenly, nil where nothing public says it
 
 	step, steps, told int // of the study, for the progress that simulations add to
 }
@@ -109,6 +111,7 @@ func (u *subject) estimates(ctx context.Context) (sdk.Statistic, error) {
 	if err != nil || len(p.release.Expected) == 0 {
 		return "", err
 	}
+	u.even = p.release.Expected[0].Even
 	return sdk.Statistic(p.release.Expected[0].Statistic), nil
 }
 
@@ -268,9 +271,24 @@ func (u *subject) priceOr(ctx context.Context, v variant) (p priced, refused str
 	case err != nil && ctx.Err() != nil:
 		return p, "", ctx.Err()
 	case errors.As(err, &problems) && len(problems) > 0:
-		return p, problems[0].Message, nil
+		return p, refusal(p.job, u.release.Name, problems[0]), nil
 	}
 	return p, "", err
+}
+
+// refusal returns what a problem of a job says, with the name of the release that it is about where that is another one: all releases
+// from a draw share its budget.
+func refusal(j *job.Job, name string, p job.Problem) string {
+	text := p.Message
+	if _, after, ok := strings.Cut(text, "(PLUGIN_REFUSED): "); ok {
+		text = after
+	}
+	for i, r := range j.Releases {
+		if r.Name != name && strings.HasPrefix(p.Path+".", job.Item("releases", i)+".") {
+			return r.Name + ", which is made from the same draw: " + text
+		}
+	}
+	return text
 }
 
 // full is the release from the whole table.

@@ -1,14 +1,17 @@
 package planner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -159,15 +162,34 @@ func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float
 	return p, err
 }
 
-// assumptions are the public assumptions in words.
+// assumptions are the public assumptions about the release in words: of the columns that it names, and of its share.
 func (u *subject) assumptions() []string {
 	if len(u.also) > 0 {
 		return u.also
 	}
-	if u.model == nil {
-		return []string{}
+	out := []string{}
+	if u.model != nil {
+		out = append(out, u.model.words)
 	}
-	return []string{u.model.words}
+	for _, c := range u.job.Dataset.Columns {
+		if c.Assume == nil || u.column != nil && c.Name == u.column.Name || !bytes.Contains(u.release.Params, []byte(strconv.Quote(c.Name))) {
+			continue
+		}
+		if m, err := newModel(c); err == nil {
+			out = append(out, m.words)
+		}
+	}
+	if p := plan.AssumedShare(&u.release); p > 0 {
+		out = append(out, fmt.Sprintf("the share is %g", p))
+	}
+	if e := u.even; e != nil && e.Groups > 1 {
+		words := fmt.Sprintf("all rows count and are spread evenly over %g groups", e.Groups)
+		if u.job.Dataset.CapOf(&u.release) != nil {
+			words += ", one row of each unit"
+		}
+		out = append(out, words)
+	}
+	return out
 }
 
 const concavity = "the noise of a mean over a sample is larger by ε/(q·ε_n), and q·ε_n < ε at every rate below 1 " +
