@@ -44,58 +44,45 @@ var (
 )
 
 // collectedBy is a table that was collected by one of some methods.
-func collectedBy(name, key string, has func(c *Collected, b *bearer) bool) *capability {
-	return wholeJob(name, key, func(b *bearer) bool { return b.d.Collected != nil && has(b.d.Collected, b) })
+func collectedBy(name, key string, methods ...Method) *capability {
+	return wholeJob(name, key, func(b *bearer) bool { return b.d.Collected != nil && slices.Contains(methods, b.d.Collected.Method) })
 }
 
-func collectedRates(b *bearer) bool { return b.said("dataset.collected.rates") }
+// ratedAs narrows a collection to those that say rates, or to those that do not.
+func (c *capability) ratedAs(rates bool) *capability {
+	return wholeJob(c.name, c.key, func(b *bearer) bool { return c.has(b) && b.said("dataset.collected.rates") == rates })
+}
 
 var (
-	hasCollectedFixed = collectedBy("a table collected by srswor", "dataset.collected", func(c *Collected, _ *bearer) bool {
-		return c.Method == SRSWOR
-	})
-	hasCollectedOther = collectedBy("a table not collected by srswor", "dataset.collected", func(c *Collected, _ *bearer) bool {
-		return c.Method != SRSWOR
-	})
-	hasCollectedTakes = collectedBy("a table collected by numbers to take", "dataset.collected", func(c *Collected, b *bearer) bool {
-		return (c.Method == Stratified || c.Method == Multistage) && !collectedRates(b)
-	})
-	hasCollectedPoisson = collectedBy("a table collected by poisson", "dataset.collected", func(c *Collected, _ *bearer) bool {
-		return c.Method == Poisson
-	})
-	hasCollectedByRates = collectedBy("a table collected by rates", "dataset.collected", func(c *Collected, b *bearer) bool {
-		return c.Method != Poisson && collectedRates(b)
-	})
-	hasCollectedByStages = collectedBy("a table collected by multistage", "dataset.collected", func(c *Collected, _ *bearer) bool {
-		return c.Method == Multistage
-	})
-	hasCollectedByParts = collectedBy("a table collected by strata or stages", "dataset.collected.method", func(c *Collected, _ *bearer) bool {
-		return c.Method == Stratified || c.Method == Multistage
-	})
-	hasWave = collectedBy("a wave of a panel", "dataset.collected", func(c *Collected, _ *bearer) bool { return c.Method == Rotation })
+	hasCollectedFixed    = collectedBy("a table collected by srswor", "dataset.collected", SRSWOR)
+	hasCollectedOther    = collectedBy("a table not collected by srswor", "dataset.collected", Poisson, Stratified, Multistage, Rotation)
+	hasCollectedTakes    = collectedBy("a table collected by numbers to take", "dataset.collected", Stratified, Multistage).ratedAs(false)
+	hasCollectedPoisson  = collectedBy("a table collected by poisson", "dataset.collected", Poisson)
+	hasCollectedByRates  = collectedBy("a table collected by rates", "dataset.collected", Stratified).ratedAs(true)
+	hasCollectedByStages = collectedBy("a table collected by multistage", "dataset.collected", Multistage)
+	hasCollectedByParts  = collectedBy("a table collected by strata or stages", "dataset.collected.method", Stratified, Multistage)
+	hasWave              = collectedBy("a wave of a panel", "dataset.collected", Rotation)
 )
 
-// sampled is a sample of some kind.
-func sampled(name, key string, has func(s *Sample, b *bearer) bool) *capability {
-	return bears(ofSample, name, key, func(b *bearer) bool { return has(b.s, b) })
+// sampled is a sample that is drawn by one of some methods, and says a key if one is given.
+func sampled(name, key, says string, methods ...Method) *capability {
+	return bears(ofSample, name, key, func(b *bearer) bool {
+		return slices.Contains(methods, b.s.Method) && (says == "" || b.said(says))
+	})
 }
 
 var (
-	hasSrswor      = sampled("srswor", "method", func(s *Sample, _ *bearer) bool { return s.Method == SRSWOR })
-	hasMultistaged = sampled("multistage", "", func(s *Sample, _ *bearer) bool { return s.Method == Multistage })
-	hasInParts     = sampled("a stratified or multistage sample", "method", func(s *Sample, _ *bearer) bool {
-		return s.Method == Multistage || s.Method == Stratified
-	})
-	hasStratumTakes = sampled("stratified with take", "", func(s *Sample, b *bearer) bool { return s.Method == Stratified && b.said("take") })
-	hasStratumRates = sampled("rates", "rates", func(s *Sample, b *bearer) bool { return s.Method == Stratified && b.said("rates") })
-	hasTakes        = sampled("take", "take", func(s *Sample, b *bearer) bool { return s.Method == Stratified && b.said("take") })
-	hasRatesBySize  = sampled("rates_by_size", "rates_by_size", func(s *Sample, b *bearer) bool {
-		return s.Method == Stratified && b.said("rates_by_size")
-	})
-	hasKeeps      = sampled("keep", "keep", func(s *Sample, _ *bearer) bool { return s.Keep })
-	hasUsesKept   = sampled("method: kept", "method", func(s *Sample, _ *bearer) bool { return s.Method == Kept })
-	hasKeptSample = sampled("a kept sample", "", func(s *Sample, _ *bearer) bool { return s.Keep || s.Method == Kept })
-	hasPanel      = sampled("a panel that is drawn", "", func(s *Sample, _ *bearer) bool { return s.Method == Rotation })
+	hasSrswor       = sampled("srswor", "method", "", SRSWOR)
+	hasMultistaged  = sampled("multistage", "", "", Multistage)
+	hasInParts      = sampled("a stratified or multistage sample", "method", "", Multistage, Stratified)
+	hasStratumTakes = sampled("stratified with take", "", "take", Stratified)
+	hasStratumRates = sampled("rates", "rates", "rates", Stratified)
+	hasTakes        = sampled("take", "take", "take", Stratified)
+	hasRatesBySize  = sampled("rates_by_size", "rates_by_size", "rates_by_size", Stratified)
+	hasUsesKept     = sampled("method: kept", "method", "", Kept)
+	hasPanel        = sampled("a panel that is drawn", "", "", Rotation)
+	hasKeeps        = bears(ofSample, "keep", "keep", func(b *bearer) bool { return b.s.Keep })
+	hasKeptSample   = bears(ofSample, "a kept sample", "", func(b *bearer) bool { return b.s.Keep || b.s.Method == Kept })
 )
 
 // The capabilities of a table and of its columns.
@@ -164,18 +151,23 @@ var (
 
 func inRho(r Release) bool { return r.Guarantee.Rho != nil }
 
-// some is a list of capabilities.
-func some(all ...*capability) []*capability { return all }
+// capabilities is one capability or several, each of which counts.
+type capabilities interface{ all() []*capability }
+
+type some []*capability
+
+func (s some) all() []*capability        { return s }
+func (c *capability) all() []*capability { return some{c} }
 
 // keyedUnder are keys below one path.
-func keyedUnder(path string, names ...string) (all []*capability) {
+func keyedUnder(path string, names ...string) (all some) {
 	for _, name := range names {
 		all = append(all, keyed(path+"."+name))
 	}
 	return all
 }
 
-func keysAt(of level, names ...string) (all []*capability) {
+func keysAt(of level, names ...string) (all some) {
 	for _, name := range names {
 		all = append(all, keyOf(of, name))
 	}
@@ -208,160 +200,133 @@ const (
 // notTogether is the table of what does not go together. A row that stands on a number or on a plan is not in it.
 var notTogether = []apart{
 	// The relation (P1).
-	{what: some(hasAtLeast), with: some(hasReplaceOne), why: "the size itself is public", instead: "say size"},
-	{what: some(hasSize), with: some(hasAddRemove), why: "the size is secret",
-		instead: "leave it out, or say at_least if a lower bound is public"},
+	refuses(hasAtLeast, hasReplaceOne, "the size itself is public", "say size"),
+	refuses(hasSize, hasAddRemove, "the size is secret", "leave it out, or say at_least if a lower bound is public"),
 
 	// Slices (P26).
-	{what: some(hasEachSliceDrawn), with: some(hasSlice), without: true, why: "each_slice is about slices", instead: leaveOut},
-	{what: some(hasLifetime), with: some(hasSlice), without: true, why: "lifetime is the limit over all slices", instead: "say limit"},
-	{what: some(hasOneCollection), with: some(hasSlice), why: "who is in one slice tells who is in the others",
-		instead: "say each_slice: true if each slice was drawn by itself; otherwise leave collected out: each slice then has its whole price"},
-	{what: some(hasWave), with: some(hasSlice), at: "dataset.collected.method", why: fewWaves, instead: noSlice},
-	{what: some(hasPanel), with: some(hasSlice), at: "method", why: fewWaves, instead: noSlice},
+	needs(hasEachSliceDrawn, hasSlice, "each_slice is about slices", leaveOut),
+	needs(hasLifetime, hasSlice, "lifetime is the limit over all slices", "say limit"),
+	refuses(hasOneCollection, hasSlice, "who is in one slice tells who is in the others",
+		"say each_slice: true if each slice was drawn by itself; otherwise leave collected out: each slice then has its whole price"),
+	refuses(hasWave, hasSlice, fewWaves, noSlice).told("dataset.collected.method"),
+	refuses(hasPanel, hasSlice, fewWaves, noSlice).told("method"),
 
 	// Several tables (P32).
-	{what: keyedUnder("dataset", "source", "columns", "lookups", "derive", "fold", "cap"), with: some(hasSeveralTables),
-		why: "each table has its own", instead: inTables},
-	{what: keyedUnder("dataset.unit", "rows", "missing"), with: some(hasSeveralTables), why: "each table has its own", instead: inTables},
-	{what: some(hasPopulation), with: some(hasSeveralTables), without: true, why: "the one table is the population", instead: leaveOut},
-	{what: some(hasMembersTable), with: some(hasSeveralTables), without: true, why: "there is one table", instead: leaveOut},
-	{what: some(hasOfTableNamed), with: some(hasSeveralTables), without: true, why: "there is one table",
-		instead: "leave it out; a sample is named by from"},
-	{what: some(hasSlice), with: some(hasSeveralTables), why: "rows of a table that is not cut by the slice would be in the accounts of all",
-		instead: "filter the rows with where; or release from one table in a job of its own, on the same account"},
-	{what: some(hasCollection), with: some(hasSeveralTables), why: "nothing can hold the tables to the same collected units",
-		instead: "leave it out, which charges the whole price; or release from one table in a job of its own, on the same account"},
-	{what: some(hasOtherMachines), with: some(hasSeveralTables), why: "a part of one would need the rows of its units in all others",
-		instead: "leave it out: the tables are read on this machine"},
-	{what: some(hasInParts), with: some(hasTablesWithNoHome), why: "such a sample draws units by the columns of one table",
-		instead: "say dataset.population: the table whose columns say where a unit lies"},
-	{what: some(hasKeptSample), with: some(hasSeveralTables),
-		why:     "a draw is known by the places of units, and a job that reads other tables gives them others",
-		instead: "draw a sample of this job's own, and make all releases from it in this job"},
+	refuses(keyedUnder("dataset", "source", "columns", "lookups", "derive", "fold", "cap"), hasSeveralTables, "each table has its own",
+		inTables),
+	refuses(keyedUnder("dataset.unit", "rows", "missing"), hasSeveralTables, "each table has its own", inTables),
+	needs(hasPopulation, hasSeveralTables, "the one table is the population", leaveOut),
+	needs(hasMembersTable, hasSeveralTables, "there is one table", leaveOut),
+	needs(hasOfTableNamed, hasSeveralTables, "there is one table", "leave it out; a sample is named by from"),
+	refuses(hasSlice, hasSeveralTables, "rows of a table that is not cut by the slice would be in the accounts of all",
+		"filter the rows with where; or release from one table in a job of its own, on the same account"),
+	refuses(hasCollection, hasSeveralTables, "nothing can hold the tables to the same collected units",
+		"leave it out, which charges the whole price; or release from one table in a job of its own, on the same account"),
+	refuses(hasOtherMachines, hasSeveralTables, "a part of one would need the rows of its units in all others",
+		"leave it out: the tables are read on this machine"),
+	refuses(hasInParts, hasTablesWithNoHome, "such a sample draws units by the columns of one table",
+		"say dataset.population: the table whose columns say where a unit lies"),
+	refuses(hasKeptSample, hasSeveralTables, "a draw is known by the places of units, and a job that reads other tables gives them others",
+		"draw a sample of this job's own, and make all releases from it in this job"),
 
 	// Units with several rows (P22).
-	{what: some(hasFolded, hasCapped), with: some(hasUnitColumn), without: true, at: "dataset.unit", why: "the column says whose a row is",
-		instead: "say unit: {column: …, name: …}"},
-	{what: some(hasUnitRows), with: some(hasFolded, hasCapped), at: "dataset.unit", why: "both say what becomes of several rows of a unit",
-		instead: "say one of rows: 1, dataset.fold and dataset.cap"},
-	{what: some(hasFolded), with: some(hasCapped), at: "dataset.unit", why: "both say what becomes of several rows of a unit",
-		instead: "say one of rows: 1, dataset.fold and dataset.cap"},
-	{what: some(hasOwnCap, hasOnePerUnit), with: some(hasCapped), without: true, why: "it is about the rows of a unit that count under a cap",
-		instead: leaveOut},
-	{what: some(hasMembers, hasGroups), with: some(hasCollection, hasAnySeries, hasKeptSample, hasPanel), why: partPrice, instead: leaveOut},
-	{what: some(hasInParts), with: some(hasCappedHome), why: oneStratum, instead: "use dataset.fold, or srswor or poisson"},
-	{what: some(hasCollectedByParts), with: some(hasCappedHome), why: oneStratum, instead: "use dataset.fold"},
-	{what: some(hasHaving), with: some(hasFoldedOrOne), without: true, why: "having is about the folded values of a unit",
-		instead: "say where, which is about a row"},
-	{what: some(hasSelects), with: some(hasFolded), why: noFold, instead: "use dataset.cap"},
-	{what: some(hasSelects), with: some(hasOneRow), why: noFold,
-		instead: "say cap: {groups: 1, rows: 1} in the table, and not unit: {rows: 1}"},
-	{what: some(hasOther), with: some(hasCapKeys), why: "a unit may have rows of several values in it, more than the cap allows in one group",
-		instead: leaveOut},
+	needs(some{hasFolded, hasCapped}, hasUnitColumn, "the column says whose a row is", "say unit: {column: …, name: …}").told("dataset.unit"),
+	refuses(hasUnitRows, some{hasFolded, hasCapped}, "both say what becomes of several rows of a unit",
+		"say one of rows: 1, dataset.fold and dataset.cap").told("dataset.unit"),
+	refuses(hasFolded, hasCapped, "both say what becomes of several rows of a unit",
+		"say one of rows: 1, dataset.fold and dataset.cap").told("dataset.unit"),
+	needs(some{hasOwnCap, hasOnePerUnit}, hasCapped, "it is about the rows of a unit that count under a cap", leaveOut),
+	refuses(some{hasMembers, hasGroups}, some{hasCollection, hasAnySeries, hasKeptSample, hasPanel}, partPrice, leaveOut),
+	refuses(hasInParts, hasCappedHome, oneStratum, "use dataset.fold, or srswor or poisson"),
+	refuses(hasCollectedByParts, hasCappedHome, oneStratum, "use dataset.fold"),
+	needs(hasHaving, hasFoldedOrOne, "having is about the folded values of a unit", "say where, which is about a row"),
+	refuses(hasSelects, hasFolded, noFold, "use dataset.cap"),
+	refuses(hasSelects, hasOneRow, noFold, "say cap: {groups: 1, rows: 1} in the table, and not unit: {rows: 1}"),
+	refuses(hasOther, hasCapKeys, "a unit may have rows of several values in it, more than the cap allows in one group", leaveOut),
 
 	// What is found or measured in private.
-	{what: some(hasCapMeasured), with: some(hasCollection, hasSurveyWeights),
-		why: "the table is a sample, and its units are not those of its population", instead: leaveOut},
-	{what: some(hasCapMeasured), with: some(hasOtherMachines), why: "the measure is made on one machine", instead: leaveOut},
-	{what: some(hasCapMeasured), with: some(hasCapChosen), why: "the choice shows what each cap leaves out", instead: leaveOut},
-	{what: some(hasCapChosen), with: some(hasSurveyWeights),
-		why:     "what a cap leaves out is the weight of the rows, and the choice only counts them",
-		instead: "say rows: and a number, such as one that a job without weights chose in private and published"},
-	{what: keysAt(ofColumn, "upper", "domain", "assume", "type"), with: some(hasSearched),
-		why: "the search says what the column holds and how far it reaches", instead: "leave out one of the two"},
+	refuses(hasCapMeasured, some{hasCollection, hasSurveyWeights}, "the table is a sample, and its units are not those of its population",
+		leaveOut),
+	refuses(hasCapMeasured, hasOtherMachines, "the measure is made on one machine", leaveOut),
+	refuses(hasCapMeasured, hasCapChosen, "the choice shows what each cap leaves out", leaveOut),
+	refuses(hasCapChosen, hasSurveyWeights, "what a cap leaves out is the weight of the rows, and the choice only counts them",
+		"say rows: and a number, such as one that a job without weights chose in private and published"),
+	refuses(keysAt(ofColumn, "upper", "domain", "assume", "type"), hasSearched,
+		"the search says what the column holds and how far it reaches", "leave out one of the two"),
 
 	// Databases (P24, P33).
-	{what: some(hasKeeps), with: some(hasDatabase), why: noOrder, instead: "leave it out, or write the table to a file"},
-	{what: some(hasUsesKept), with: some(hasDatabase), why: noOrder, instead: "draw a sample of this job's own"},
-	{what: some(hasReplaceOne), with: some(hasQuery), why: rowsSecret,
-		instead: "say add-remove; or name the table, and choose rows with where"},
-	{what: some(hasAtLeast, hasCollection, hasFrame, hasSlice), with: some(hasQuery), why: rowsSecret, instead: namedTable},
+	refuses(hasKeeps, hasDatabase, noOrder, "leave it out, or write the table to a file"),
+	refuses(hasUsesKept, hasDatabase, noOrder, "draw a sample of this job's own"),
+	refuses(hasReplaceOne, hasQuery, rowsSecret, "say add-remove; or name the table, and choose rows with where"),
+	refuses(some{hasAtLeast, hasCollection, hasFrame, hasSlice}, hasQuery, rowsSecret, namedTable),
 
 	// Samples (P2 to P8).
-	{what: some(hasSrswor), with: some(hasSecretSize), at: "size", why: "the size of the table needs a public lower bound",
-		instead: "say dataset.at_least, or use method: poisson"},
-	{what: some(hasMultistaged, hasStratumTakes), with: some(hasAddRemove), why: "the frame makes the number of records public",
-		instead: toReplace},
-	{what: some(hasMultistaged), with: some(hasFrame), without: true, why: "the units of every stage are public", instead: sayFrame},
-	{what: some(hasStratumTakes), with: some(hasFrame), without: true, why: "the size of every stratum is public", instead: sayFrame},
-	{what: some(hasRatesBySize), with: some(hasFrame), without: true, why: "the size of every unit is public", instead: sayFrame},
-	{what: some(hasRatesBySize), with: some(hasReplaceOne), why: "a row could change its unit and with it its rate", instead: toAddRemove},
-	{what: some(hasRatesBySize), with: some(hasStratumRates, hasTakes), why: "each says how units are drawn", instead: "say one of the three"},
-	{what: some(hasKeeps), with: some(hasRatesBySize), why: "the rates would have to be kept too", instead: leaveOut},
-	{what: some(hasStratumRates), with: some(hasReplaceOne), why: "a row could change its stratum and with it its rate",
-		instead: "say take, or " + toAddRemove},
-	{what: some(hasKeptSample), with: some(hasCollection), why: "the two amplifications would have to be composed across jobs",
-		instead: "draw a new sample in every job"},
-	{what: some(hasInParts), with: some(hasCollection),
-		why:     "who was collected is secret, so how many units each part of the frame has is secret too",
-		instead: "use srswor or poisson, or release from the table itself"},
-	{what: some(hasSrswor), with: some(hasCollectedOther),
-		why:     "the units of the table have other chances, or their number is secret, and no event is proven",
-		instead: "use poisson, or release from the table itself"},
+	refuses(hasSrswor, hasSecretSize, "the size of the table needs a public lower bound",
+		"say dataset.at_least, or use method: poisson").told("size"),
+	refuses(some{hasMultistaged, hasStratumTakes}, hasAddRemove, "the frame makes the number of records public", toReplace),
+	needs(hasMultistaged, hasFrame, "the units of every stage are public", sayFrame),
+	needs(hasStratumTakes, hasFrame, "the size of every stratum is public", sayFrame),
+	needs(hasRatesBySize, hasFrame, "the size of every unit is public", sayFrame),
+	refuses(hasRatesBySize, hasReplaceOne, "a row could change its unit and with it its rate", toAddRemove),
+	refuses(hasRatesBySize, some{hasStratumRates, hasTakes}, "each says how units are drawn", "say one of the three"),
+	refuses(hasKeeps, hasRatesBySize, "the rates would have to be kept too", leaveOut),
+	refuses(hasStratumRates, hasReplaceOne, "a row could change its stratum and with it its rate", "say take, or "+toAddRemove),
+	refuses(hasKeptSample, hasCollection, "the two amplifications would have to be composed across jobs", "draw a new sample in every job"),
+	refuses(hasInParts, hasCollection, "who was collected is secret, so how many units each part of the frame has is secret too",
+		"use srswor or poisson, or release from the table itself"),
+	refuses(hasSrswor, hasCollectedOther, "the units of the table have other chances, or their number is secret, and no event is proven",
+		"use poisson, or release from the table itself"),
 
 	// A table that is a sample (P29).
-	{what: some(hasCollectedFixed), with: some(hasAddRemove), why: "a sample of fixed size has a public size", instead: toReplace},
-	{what: some(hasCollectedTakes), with: some(hasAddRemove), why: "the numbers of units in the population are public", instead: toReplace},
-	{what: some(hasCollectedPoisson), with: some(hasReplaceOne), why: countSecret,
-		instead: "if the size of the table is public, say method: srswor with the size of the population: given its size, " +
-			"a Poisson sample of one rate is a simple random sample"},
-	{what: some(hasCollectedByRates), with: some(hasReplaceOne), why: countSecret,
-		instead: "if the numbers of units in the strata are public, say take and population instead of rates"},
-	{what: some(hasCollectedByStages), with: some(hasFrame), without: true, why: "the units of every stage in the population are public",
-		instead: sayFrame},
+	refuses(hasCollectedFixed, hasAddRemove, "a sample of fixed size has a public size", toReplace),
+	refuses(hasCollectedTakes, hasAddRemove, "the numbers of units in the population are public", toReplace),
+	refuses(hasCollectedPoisson, hasReplaceOne, countSecret, "if the size of the table is public, say method: srswor with the size of "+
+		"the population: given its size, a Poisson sample of one rate is a simple random sample"),
+	refuses(hasCollectedByRates, hasReplaceOne, countSecret,
+		"if the numbers of units in the strata are public, say take and population instead of rates"),
+	needs(hasCollectedByStages, hasFrame, "the units of every stage in the population are public", sayFrame),
 
 	// Panels (P34).
-	{what: some(hasWave), with: some(hasReplaceOne), why: noGain,
-		instead: "say relation: add-remove if each unit was allotted by itself and the sizes " +
-			"of the waves are secret; otherwise leave collected out"},
-	{what: some(hasPanel), with: some(hasReplaceOne), why: noGain, instead: toAddRemove},
-	{what: some(hasAnySample), with: some(hasWave), why: "what is released in each wave is planned for the whole wave",
-		instead: "release from the table itself"},
-	{what: some(hasPanel), with: some(hasUnitColumn), without: true, why: "a later wave knows a unit by it",
-		instead: "say dataset.unit: {column: …}"},
-	{what: some(hasPanel), with: some(hasOwnUnits), why: "a later wave does not know them again",
-		instead: "say missing: drop for dataset.unit"},
-	{what: some(hasCollection), with: some(hasPanel), why: "the table would be a sample twice", instead: leaveOut},
-	{what: some(hasPanel), with: some(hasSurveyWeights), why: "nothing is proven of weights in a panel", instead: "leave dataset.weights out"},
-	{what: some(hasPanel), with: some(hasOtherMachines), why: "the machines of an engine learn nothing of who is in which wave",
-		instead: "leave engine out"},
+	refuses(hasWave, hasReplaceOne, noGain,
+		"say relation: add-remove if each unit was allotted by itself and the sizes of the waves are secret; otherwise leave collected out"),
+	refuses(hasPanel, hasReplaceOne, noGain, toAddRemove),
+	refuses(hasAnySample, hasWave, "what is released in each wave is planned for the whole wave", "release from the table itself"),
+	needs(hasPanel, hasUnitColumn, "a later wave knows a unit by it", "say dataset.unit: {column: …}"),
+	refuses(hasPanel, hasOwnUnits, "a later wave does not know them again", "say missing: drop for dataset.unit"),
+	refuses(hasCollection, hasPanel, "the table would be a sample twice", leaveOut),
+	refuses(hasPanel, hasSurveyWeights, "nothing is proven of weights in a panel", "leave dataset.weights out"),
+	refuses(hasPanel, hasOtherMachines, "the machines of an engine learn nothing of who is in which wave", "leave engine out"),
 
 	// Series (P31).
-	{what: some(hasAnySeries), with: some(hasSlice), without: true, why: "each period is a slice",
-		instead: "say dataset.slice, with the column that holds the period"},
-	{what: some(hasReplaceOne), with: some(hasAnySeries), why: "the price of a series is proven for units that come and go",
-		instead: "say add-remove"},
-	{what: some(hasSeveralTables), with: some(hasAnySeries),
-		why: "a series knows a period by the rows of one table, and would not see that those of another changed", instead: "name one table"},
-	{what: some(hasCollection), with: some(hasAnySeries), why: insideDraws, instead: leaveOut},
-	{what: some(hasAnySample), with: some(hasAnySeries), why: insideDraws, instead: ownJob},
-	{what: some(hasCapped), with: some(hasAnySeries), why: "each run would pick other rows of the same period", instead: "use dataset.fold"},
-	{what: some(hasBudgetSpend), with: some(hasAnySeries), why: "no share is worked out for all its periods",
-		instead: "give each release a guarantee in rho"},
-	{what: some(hasOtherMachines), with: some(hasAnySeries), why: "a series is read on one machine", instead: leaveOut},
-	{what: some(hasQuery), with: some(hasAnySeries), why: "a series reads the earlier periods again", instead: "name a table"},
-	{what: some(hasFoundPrivate), with: some(hasAnySeries), why: "each period would find another bound", instead: ownJob},
-	{what: some(hasKeys), with: some(hasInSeries), why: "keys would be chosen anew in each period", instead: "list the values in a domain"},
-	{what: some(hasSuppressed), with: some(hasInSeries), why: "rows would come and go", instead: leaveOut},
-	{what: some(hasInterval), with: some(hasInSeries), why: "each row of a series has low and high already, at 95 %", instead: leaveOut},
-	{what: some(hasWithDelta), with: some(hasInSeries), why: "such guarantees do not add up over periods whose noise is correlated",
-		instead: `say {rho: "0.2"}, for all periods together, or an epsilon alone`},
+	needs(hasAnySeries, hasSlice, "each period is a slice", "say dataset.slice, with the column that holds the period"),
+	refuses(hasReplaceOne, hasAnySeries, "the price of a series is proven for units that come and go", "say add-remove"),
+	refuses(hasSeveralTables, hasAnySeries,
+		"a series knows a period by the rows of one table, and would not see that those of another changed", "name one table"),
+	refuses(hasCollection, hasAnySeries, insideDraws, leaveOut),
+	refuses(hasAnySample, hasAnySeries, insideDraws, ownJob),
+	refuses(hasCapped, hasAnySeries, "each run would pick other rows of the same period", "use dataset.fold"),
+	refuses(hasBudgetSpend, hasAnySeries, "no share is worked out for all its periods", "give each release a guarantee in rho"),
+	refuses(hasOtherMachines, hasAnySeries, "a series is read on one machine", leaveOut),
+	refuses(hasQuery, hasAnySeries, "a series reads the earlier periods again", "name a table"),
+	refuses(hasFoundPrivate, hasAnySeries, "each period would find another bound", ownJob),
+	refuses(hasKeys, hasInSeries, "keys would be chosen anew in each period", "list the values in a domain"),
+	refuses(hasSuppressed, hasInSeries, "rows would come and go", leaveOut),
+	refuses(hasInterval, hasInSeries, "each row of a series has low and high already, at 95 %", leaveOut),
+	refuses(hasWithDelta, hasInSeries, "such guarantees do not add up over periods whose noise is correlated",
+		`say {rho: "0.2"}, for all periods together, or an epsilon alone`),
 
 	// The price (P25, P28).
-	{what: keyedUnder("budget.limit", "delta"), with: some(hasLimitRho), why: "a limit in rho has no delta", instead: leaveOut},
-	{what: keyedUnder("budget.lifetime", "delta"), with: some(hasLifetimeRho), why: "a limit in rho has no delta", instead: leaveOut},
-	{what: some(hasLifetimeRho), with: some(hasLimitRho), without: true, why: "both limits have the same units",
-		instead: "give both limits in the same units"},
-	{what: some(hasSomeRho), with: some(hasSomeEpsilon), why: "the two are not added up", instead: "give every release a rho, or none"},
-	{what: some(hasCollection), with: some(hasSomeRho), why: nothingRho, instead: "leave it out, or give the guarantees in epsilon"},
-	{what: some(hasPanel), with: some(hasSomeRho), why: nothingRho, instead: inEpsilon},
-	{what: some(hasKeptSample), with: some(hasSomeRho), why: "releases from a kept sample are charged in epsilon", instead: inEpsilon},
-	{what: some(hasKeys), with: some(hasKeysOrOwn), why: "a selection has a delta and no rho", instead: "give epsilon and delta"},
-	{what: some(hasKeysAtMost), with: some(hasKeysTop), why: "top is a limit of its own", instead: "say one of them"},
-	{what: some(hasKeysPrice), with: some(hasKeysFrom), why: "the other release pays", instead: "say one of them"},
-	{what: some(hasKeysAtMost, hasKeysTop), with: some(hasKeysFrom), why: "the limit belongs to the release that selects the values",
-		instead: leaveOut},
-	{what: some(hasShare), with: some(hasBudgetSpend), without: true, why: "a weight divides budget.spend", instead: "add budget.spend"},
-	{what: some(hasShare), with: some(hasOwnPrice), why: "a release pays its guarantee or a share", instead: "leave one of the two out"},
+	refuses(keyedUnder("budget.limit", "delta"), hasLimitRho, "a limit in rho has no delta", leaveOut),
+	refuses(keyedUnder("budget.lifetime", "delta"), hasLifetimeRho, "a limit in rho has no delta", leaveOut),
+	needs(hasLifetimeRho, hasLimitRho, "both limits have the same units", "give both limits in the same units"),
+	refuses(hasSomeRho, hasSomeEpsilon, "the two are not added up", "give every release a rho, or none"),
+	refuses(hasCollection, hasSomeRho, nothingRho, "leave it out, or give the guarantees in epsilon"),
+	refuses(hasPanel, hasSomeRho, nothingRho, inEpsilon),
+	refuses(hasKeptSample, hasSomeRho, "releases from a kept sample are charged in epsilon", inEpsilon),
+	refuses(hasKeys, hasKeysOrOwn, "a selection has a delta and no rho", "give epsilon and delta"),
+	refuses(hasKeysAtMost, hasKeysTop, "top is a limit of its own", "say one of them"),
+	refuses(hasKeysPrice, hasKeysFrom, "the other release pays", "say one of them"),
+	refuses(some{hasKeysAtMost, hasKeysTop}, hasKeysFrom, "the limit belongs to the release that selects the values", leaveOut),
+	needs(hasShare, hasBudgetSpend, "a weight divides budget.spend", "add budget.spend"),
+	refuses(hasShare, hasOwnPrice, "a release pays its guarantee or a share", "leave one of the two out"),
 }

@@ -61,6 +61,22 @@ type apart struct {
 	why, instead string
 }
 
+// refuses makes a row of things that do not go together.
+func refuses(what, with capabilities, why, instead string) apart {
+	return apart{what: what.all(), with: with.all(), why: why, instead: instead}
+}
+
+// needs makes a row of things that do not go without others.
+func needs(what, with capabilities, why, instead string) apart {
+	return apart{what: what.all(), with: with.all(), without: true, why: why, instead: instead}
+}
+
+// told is the row, with another key at which it is told.
+func (a apart) told(at string) apart {
+	a.at = at
+	return a
+}
+
 // sentence returns what a row tells the reader, without the name of what where the place says it already.
 func (a *apart) sentence(what, with *capability, place string) string {
 	goes := "does not go with "
@@ -213,7 +229,8 @@ func TogetherPage() string {
 		if row.without {
 			goes = "without"
 		}
-		fmt.Fprintf(&b, "- %s %s %s: %s%s\n", names(row.what), goes, names(row.with), row.why, strings.TrimSuffix(" → "+row.instead, " → "+leaveOut))
+		fmt.Fprintf(&b, "- %s %s %s: %s%s\n", names(row.what), goes, names(row.with), row.why,
+			strings.TrimSuffix(" → "+row.instead, " → "+leaveOut))
 	}
 	return b.String()
 }
