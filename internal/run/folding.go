@@ -58,25 +58,18 @@ func (v *tableView) folded(ctx context.Context, from rowSource, f *folding) (*un
 	if err != nil {
 		return nil, err
 	}
-	spec := units.FoldSpec{Null: units.NullUnits(v.job.Dataset.Key.Missing), Units: v.population, Columns: f.folds,
-		Views: 1 + len(f.conditions), Memory: v.table.memory}
-	scan, keys := newPass(from, v.table.Content, in), &unitKeys{tableView: v}
-	if v.index == nil {
-		keys.column = scan.column(v.job.Dataset.Key.Column)
-	} else {
-		spec.Null = units.DropNulls // the index has applied the rule of the job
-	}
-	folder, err := units.NewFolder(spec)
+	folder, err := units.NewFolder(units.FoldSpec{Units: v.population, Rows: from.Rows(), Columns: f.folds, Views: 1 + len(f.conditions),
+		Memory: v.table.memory})
 	if err != nil {
 		return nil, err
 	}
 	defer folder.Close()
-	preparers, ones := in.preparers(false), []float64(nil)
+	preparers, ones, numbers := in.preparers(false), []float64(nil), []int32(nil)
 	held := make([]bool, len(preparers))
 	for i, p := range preparers {
 		held[i] = v.holds(p)
 	}
-	err = scan.run(ctx, func(b table.Batch) error {
+	err = newPass(from, v.table.Content, in).run(ctx, func(b table.Batch) error {
 		values, err := in.unfolded(preparers, b.Rows, held)
 		if err != nil {
 			return err
@@ -90,11 +83,10 @@ func (v *tableView) folded(ctx context.Context, from rowSource, f *folding) (*un
 				columns[i] = values[at]
 			}
 		}
-		unit, err := keys.of(b)
-		if err != nil {
+		if numbers, err = numbersOf(v.index, b, numbers); err != nil {
 			return err
 		}
-		return folder.Add(unit, columns, append([][]byte{nil}, in.masks...), b.Rows)
+		return folder.Add(numbers[:b.Rows], columns, append([][]byte{nil}, in.masks...))
 	})
 	if err != nil {
 		return nil, err
@@ -157,33 +149,4 @@ func (v *tableView) foldBy(by job.FoldBy) string {
 		by = job.FoldMax
 	}
 	return string(by)
-}
-
-// unitKeys reads the units of a table for a fold: the column of the job, or the numbers of an index.
-type unitKeys struct {
-	*tableView
-	column  int // of the batch, where there is no index
-	numbers []int32
-}
-
-// of returns the units of a block.
-func (k *unitKeys) of(b table.Batch) (table.Values, error) {
-	if k.index == nil {
-		return b.Columns[k.column], nil
-	}
-	if cap(k.numbers) < b.Rows {
-		k.numbers = make([]int32, b.Rows)
-	}
-	numbers := k.numbers[:b.Rows]
-	if err := k.index.Numbers(b.Block.First, numbers); err != nil {
-		return table.Values{}, err
-	}
-	v := table.Values{Kind: table.Int, Int64: make([]int64, b.Rows), Valid: make([]byte, (b.Rows+7)/8)}
-	for i, n := range numbers {
-		if n >= 0 {
-			v.Int64[i] = int64(n)
-			v.Valid[i>>3] |= 1 << (i & 7)
-		}
-	}
-	return v, nil
 }

@@ -77,7 +77,7 @@ func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.Pla
 			return nil, err
 		}
 	}
-	t := &tally{to: keys.NewCounter(of.table.memory, "")}
+	t := &tally{to: units.NewCounter(of.table.memory, "")}
 	defer t.to.Close()
 	if err := scan(t.add); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.Pla
 
 // tally counts the rows of each key.
 type tally struct {
-	to     *keys.Counter
+	to     *units.Counter
 	counts []int64         // of the entries of a dictionary
 	whole  map[int64]int64 // of other values, by their bits
 	places map[int64]int   // where such a value stands

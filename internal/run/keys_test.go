@@ -9,7 +9,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/internal/rows/units"
 )
 
@@ -83,12 +82,12 @@ func TestTally(t *testing.T) {
 		if owner.Finish() != nil || number.Finish() != nil {
 			t.Fatal("not finished")
 		}
-		plain := &tally{to: keys.NewCounter(0, "")}
+		plain := &tally{to: units.NewCounter(0, "")}
 		source, err := noise.NewSource()
 		if err != nil {
 			t.Fatal(err)
 		}
-		capped := &tally{to: keys.NewCounter(0, "")}
+		capped := &tally{to: units.NewCounter(0, "")}
 		once, err := newPairs(owner, number, source)
 		if err != nil {
 			t.Fatal(err)

@@ -73,7 +73,7 @@ type identified struct {
 	seen  bool // and went through all rows
 }
 
-// Scan scans the rows. The first scan that visits all of them, and reads most of the columns anyway, identifies them.
+// Scan scans the rows. The first scan that visits all of them, and reads one of their columns, identifies them.
 func (s *identified) Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
 	columns := append([]string(nil), o.Columns...)
 	at := make([]int, len(s.slice.names))
@@ -81,7 +81,7 @@ func (s *identified) Scan(ctx context.Context, o table.ScanOptions, visit func(t
 		at[i] = appended(&columns, name)
 	}
 	asked, more := len(o.Columns), len(columns)-len(o.Columns)
-	sum := !s.tried && o.Pick == nil && 2*more <= len(at)
+	sum := !s.tried && o.Pick == nil && more < len(at)
 	if next := visit; sum {
 		s.tried, o.Columns = true, columns
 		own := make([]table.Values, len(at))

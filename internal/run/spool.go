@@ -50,7 +50,7 @@ func (s *spool) add(codes []int32, columns []sdk.Values, weights []float64) erro
 			row = appendFloat(row, weights[i])
 		}
 		if s.row = row; s.sorted == nil {
-			s.sorted = units.NewSorter(s.cells, len(row), s.memory, "")
+			s.sorted = units.NewSorter(s.cells, s.memory, "")
 		}
 		if err := s.sorted.Add(int(code), row...); err != nil {
 			return err

@@ -23,7 +23,7 @@ import (
 type tableView struct {
 	job   *job.Job
 	table *OpenedTable
-	index *units.Index // the unit of each row; nil where a row is one, and where rows are folded by the keys themselves
+	index *units.Index // the unit of each row; nil where a row is one
 	// population is the number of units in the index.
 	population int64
 	units      map[string]rowSource   // rows with one unit each, by the condition on the rows that they are made of
@@ -90,7 +90,7 @@ var errSize = failure.New(failure.ExitSource, "SAMPLE_SIZE_MISMATCH", "dataset.s
 // finds depends on values (P20).
 func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) (err error) {
 	d := &r.Plan.Job.Dataset
-	if r.population = r.Table.Rows(); len(d.Tables) > 0 || d.Cap != nil {
+	if r.population = r.Table.Rows(); len(d.Tables) > 0 || d.Cap != nil || d.Folds() {
 		if err = r.number(ctx); err == nil {
 			err = r.counted()
 		}
@@ -119,10 +119,7 @@ func (r *Runner) shape(ctx context.Context, src *noise.Source) (err error) {
 		case v.caps():
 			err = v.cap(ctx, r.Plan, src)
 		case v.job.Dataset.Folds() || v.table.shares:
-			if err = v.fold(ctx, r.Plan); err == nil && v.index == nil {
-				r.population = v.units[""].Rows()
-				err = r.counted()
-			}
+			err = v.fold(ctx, r.Plan)
 		}
 	}
 	return err
@@ -350,7 +347,7 @@ var (
 	errTempUnusable = failure.New(failure.ExitSource, "TEMP_UNUSABLE",
 		"the units or keys of the table do not fit in memory, and the folder of temporary files cannot be used"+failure.SpentOnly)
 	errTooMany = failure.New(failure.ExitSource, "SOURCE_LIMIT",
-		"the table has more units than can be numbered; fold them instead of capping them"+failure.SpentOnly)
+		"the table has more units than can be numbered; leave out rows that the job does not need"+failure.SpentOnly)
 )
 
 // unitFailure translates an error of a fold, an index, a cap or a selection of keys, whenever it comes.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/data/table"
@@ -37,9 +39,43 @@ func main() {
 	}
 }
 
-func folder(memory int64, dir string) (*units.Folder, error) {
+// rowsOf scans a table twice at most: it hands over some columns of its rows.
+type rowsOf func(columns []string, visit func(first int64, columns []table.Values, rows int) error) error
+
+// numbered numbers the units of a table.
+func numbered(rows rowsOf, memory int64, dir string) (*units.Index, error) {
+	x, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: memory, Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	err = rows([]string{"id"}, func(_ int64, c []table.Values, n int) error { return x.Add(c[0], n) })
+	return x, cmp.Or(err, x.Finish())
+}
+
+// folded numbers the units of a table, and folds them.
+func folded(rows rowsOf, memory int64, dir string) (*units.FoldedUnits, error) {
+	x, err := numbered(rows, memory, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
 	sum := units.Fold{Column: "x", By: units.FoldSum, Number: true, Lower: 0, Upper: 10_000}
-	return units.NewFolder(units.FoldSpec{Null: units.DropNulls, Columns: []units.Fold{sum}, Views: 1, Memory: memory, Dir: dir})
+	f, err := units.NewFolder(units.FoldSpec{Units: x.Units(), Rows: x.Rows(), Columns: []units.Fold{sum}, Views: 1, Memory: memory, Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var ids []int32
+	err = rows([]string{"x"}, func(first int64, c []table.Values, n int) error {
+		if ids = slices.Grow(ids[:0], n)[:n]; x.Numbers(first, ids) != nil {
+			return x.Numbers(first, ids)
+		}
+		return f.Add(ids, c, [][]byte{nil})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f.Finish()
 }
 
 // of times a function of this process.
@@ -61,7 +97,9 @@ func compare(path string, runs int, memory int64, dir string) error {
 	for range runs {
 		for i, what := range []func() error{
 			nil,
-			func() error { return scan(path, func([]table.Values, int) error { return nil }) },
+			func() error {
+				return scan(path)([]string{"id", "x"}, func(int64, []table.Values, int) error { return nil })
+			},
 			func() error { return fold(path, memory, dir) },
 			func() error { return number(path, memory, dir, false) },
 			func() error { return number(path, memory, dir, true) },
@@ -93,26 +131,21 @@ func compare(path string, runs int, memory int64, dir string) error {
 	return nil
 }
 
-func scan(path string, visit func(columns []table.Values, rows int) error) error {
-	t, err := table.Open(context.Background(), table.Spec{Path: path})
-	if err != nil {
-		return err
+// scan returns the rows of a file.
+func scan(path string) rowsOf {
+	return func(columns []string, visit func(first int64, columns []table.Values, rows int) error) error {
+		t, err := table.Open(context.Background(), table.Spec{Path: path})
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		o := table.ScanOptions{Columns: columns}
+		return t.Scan(context.Background(), o, func(b table.Batch) error { return visit(b.Block.First, b.Columns, b.Rows) })
 	}
-	defer t.Close()
-	return t.Scan(context.Background(), table.ScanOptions{Columns: []string{"id", "x"}},
-		func(b table.Batch) error { return visit(b.Columns, b.Rows) })
 }
 
 func fold(path string, memory int64, dir string) error {
-	f, err := folder(memory, dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := scan(path, func(c []table.Values, n int) error { return f.Add(c[0], c[1:], [][]byte{nil}, n) }); err != nil {
-		return err
-	}
-	u, err := f.Finish()
+	u, err := folded(scan(path), memory, dir)
 	if err != nil {
 		return err
 	}
@@ -137,16 +170,13 @@ func average(u *units.FoldedUnits) (float64, error) {
 
 // number numbers the units, and may keep at most three rows of each.
 func number(path string, memory int64, dir string, capped bool) error {
-	x, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: memory, Dir: dir})
+	x, err := numbered(scan(path), memory, dir)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := scan(path, func(c []table.Values, n int) error { return x.Add(c[0], n) }); err != nil {
-		return err
-	}
-	if err := x.Finish(); err != nil || !capped {
-		return err
+	if !capped {
+		return nil
 	}
 	source, err := noise.NewSource()
 	if err != nil {

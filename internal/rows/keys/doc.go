@@ -8,13 +8,13 @@
 //   - [Threshold] is for units with up to k keys, or where noisy counts are wanted as well: it adds Laplace or Gaussian
 //     noise to the number of units and keeps the keys whose noisy number exceeds a threshold.
 //
-// A [Counter] adds up the units of each key in bounded memory. [Calibrate] finds the rule that meets a guarantee and
+// A Counter of package units adds up the units of each key in bounded memory. [Calibrate] finds the rule that meets a guarantee and
 // keeps the smallest groups, [Select] applies it, and [Size] and [SizeSampled] say before any data is read how large a
 // group must be to appear.
 //
 // # What it may import
 //
-// The standard library, privacy for the events, internal/noise for the coins and internal/data/unlinked for a file. It reads no table.
+// The standard library, privacy for the events, and internal/noise for the coins. It reads no table.
 //
 // # What it promises
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 )
 
-// Capper keeps at most k cells of each unit, and at most r of its rows in each of them (P22). It sorts rows into partitions
-// by their units, and then sees all rows of a partition together.
+// Capper keeps at most k cells of each unit, and at most r of its rows in each of them (P22). It sorts rows by the
+// numbers of their units, and then sees all rows of some units together.
 //
 // # Contract
 //
@@ -27,11 +27,12 @@ type Capper struct {
 	sources []*noise.Source // one for each goroutine
 	units   []int32         // of the rows of a chunk
 	parts   *Sorter         // by the units' numbers
+	every   int64           // the units of a part differ by multiples of this
 	memory  int64
 	kept    *Kept
 }
 
-// A row of a partition is its unit, its cell and the two halves of its number.
+// A row is its unit, its cell and the two halves of its number.
 const rowWords = 4
 
 // NewCapper makes a capper for the rows of a finished index, with the memory limit of the index. Source is the host's
@@ -54,9 +55,19 @@ func newCapper(index *Index, groups, rows int, memory int64, sources []*noise.So
 	if groups < 1 || rows < 1 {
 		return nil, fmt.Errorf("units: a cap keeps at least one cell and one row")
 	}
-	return &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows()),
-		parts: NewSorter(shards, rowWords, memory/2, index.spec.Dir)}, nil
+	// So many parts that the units of one fit in a lane, unless some of them have far more rows than others.
+	every := int64(shards)
+	for every < mostParts && index.Rows()*cappedBytes/every > memory/2/int64(len(sources)) {
+		every *= 2
+	}
+	return &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows()), every: every,
+		parts: NewSorter(int(every), memory/2, index.spec.Dir)}, nil
 }
+
+const (
+	mostParts   = 1 << 12
+	cappedBytes = 64 // what a row takes in a lane at most, about
+)
 
 // Add adds rows of the table, from first on, with their cells. A row of cell -1 is in none and is not kept. Calls come in
 // the order of the table.
@@ -72,7 +83,7 @@ func (c *Capper) Add(first int64, cells []int32) error {
 			if unit := units[i]; cell >= 0 && unit >= 0 {
 				c.kept.from++
 				row := first + int64(i)
-				if err := c.parts.Add(int(unit%shards), uint32(unit), uint32(cell), uint32(row), uint32(row>>32)); err != nil {
+				if err := c.parts.Add(int(int64(unit)%c.every), uint32(unit), uint32(cell), uint32(row), uint32(row>>32)); err != nil {
 					return err
 				}
 			}
@@ -87,9 +98,10 @@ func (c *Capper) Finish() (*Kept, error) {
 	defer c.Close()
 	errs := make([]error, len(c.sources))
 	parallel(len(c.sources), func(n int) {
-		l := &capLane{keys: c.index.set.keys, source: c.sources[n], groups: c.groups, rows: c.rows, limit: c.memory / 2 / int64(len(c.sources))}
-		for i := n; i < shards && errs[n] == nil; i += len(c.sources) {
-			errs[n] = c.settle(l, c.parts, i, shards)
+		l := &capLane{mixer: &c.index.keys.mixer, source: c.sources[n], groups: c.groups, rows: c.rows,
+			limit: c.memory / 2 / int64(len(c.sources))}
+		for i := n; i < int(c.every) && errs[n] == nil; i += len(c.sources) {
+			errs[n] = c.settle(l, i, int64(i), c.every)
 		}
 		errs[n] = cmp.Or(errs[n], l.source.Err())
 	})
@@ -99,11 +111,11 @@ func (c *Capper) Finish() (*Kept, error) {
 	return c.kept, nil
 }
 
-// settle caps the units of a partition, whose numbers differ by multiples of every. A partition whose units do not fit in
-// memory is divided.
-func (c *Capper) settle(l *capLane, from *Sorter, part int, every int64) error {
-	l.begin(every, c.index.Units())
-	err := from.Each(part, func(rows []uint32) error {
+// settle caps the units from first on whose numbers differ by multiples of every. They are in one part. Where they do not fit in
+// memory, the part is read once for each half of them.
+func (c *Capper) settle(l *capLane, part int, first, every int64) error {
+	l.begin(first, every, c.index.Units())
+	err := c.parts.Each(part, func(rows []uint32) error {
 		if l.take(rows); l.bytes() > l.limit && every < c.index.Units() {
 			return errLane
 		}
@@ -113,37 +125,17 @@ func (c *Capper) settle(l *capLane, from *Sorter, part int, every int64) error {
 	case nil:
 		l.finish(c.kept)
 	case errLane:
-		err = c.divide(l, from, part, every)
-	}
-	from.parts[part] = sortedRows{}
-	return err
-}
-
-// errLane says that the units of a partition do not fit in memory. What was chosen for them is forgotten: whether it
-// happens depends on their rows, and not on a choice.
-var errLane = errors.New("units: a partition does not fit in memory")
-
-// divide divides a partition, whose units differ by multiples of every, into 64, and settles them.
-func (c *Capper) divide(l *capLane, from *Sorter, part int, every int64) error {
-	l.slots = nil // the next units need less
-	parts := NewSorter(shards, rowWords, dividedBytes, c.index.spec.Dir)
-	defer parts.Close()
-	err := from.Each(part, func(rows []uint32) error {
-		for ; len(rows) > 0; rows = rows[rowWords:] {
-			if err := parts.Add(int(int64(rows[0])/every%shards), rows[:rowWords]...); err != nil {
-				return err
-			}
+		l.slots = nil // the next units need less
+		if err = c.settle(l, part, first, 2*every); err == nil {
+			err = c.settle(l, part, first+every, 2*every)
 		}
-		return nil
-	})
-	for i := 0; err == nil && i < shards; i++ {
-		err = c.settle(l, parts, i, every*shards)
 	}
 	return err
 }
 
-// dividedBytes is the memory of the rows of a partition that is divided.
-const dividedBytes = 1 << 20
+// errLane says that the units of a part do not fit in memory. What was chosen for them is forgotten: whether it happens depends
+// on their rows, and not on a choice.
+var errLane = errors.New("units: a part does not fit in memory")
 
 // Close frees the memory and the file of a capper, as Finish does.
 func (c *Capper) Close() error { return c.parts.Close() }

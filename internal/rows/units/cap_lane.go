@@ -6,15 +6,16 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 )
 
-// capLane caps the units of a partition.
+// capLane caps some units.
 type capLane struct {
 	slotTable
-	keys   *keyer
+	mixer  *mixer
 	source *noise.Source
 	groups int
 	rows   int
 	limit  int64 // the most bytes that it may take
-	every  int64 // units of the partition differ by multiples of this
+	every  int64 // the units' numbers differ by multiples of this
+	first  int64 // the lowest of them
 	pairs  []cappedPair
 	heads  []uint32 // the last pair of each unit, plus one, at its number divided by every
 	pool   []int64  // the rows of the pairs' reservoirs, except the first of each
@@ -52,12 +53,12 @@ func (l *capLane) bytes() int64 {
 }
 
 func (l *capLane) hash(unit, cell int32) uint64 {
-	return l.keys.mix(uint64(unit)<<32 | uint64(uint32(cell)))
+	return l.mixer.mix(uint64(unit)<<32 | uint64(uint32(cell)))
 }
 
-// begin forgets the units and keeps their memory for those of another partition.
-func (l *capLane) begin(every, units int64) {
-	l.every, l.used = every, 0
+// begin forgets the units and keeps their memory for others.
+func (l *capLane) begin(first, every, units int64) {
+	l.first, l.every, l.used = first, every, 0
 	l.pairs, l.pool = l.pairs[:0], l.pool[:0]
 	n := int(units/every + 1)
 	l.heads = fit(l.heads, n)[:n]
@@ -68,19 +69,23 @@ func (l *capLane) begin(every, units int64) {
 	clear(l.slots)
 }
 
-// take adds records of the partition.
+// take adds rows of a part, as far as they belong to the units.
 func (l *capLane) take(words []uint32) {
 	for ; len(words) > 0; words = words[rowWords:] {
 		unit, cell := int32(words[0]), int32(words[1])
-		if l.rowsNow = append(l.rowsNow, cappedRow{hash: l.hash(unit, cell), row: int64(words[3])<<32 | int64(words[2]), unit: unit,
-			cell: cell}); len(l.rowsNow) == cap(l.rowsNow) {
+		if int64(unit)%l.every != l.first {
+			continue
+		}
+		row := int64(words[3])<<32 | int64(words[2])
+		l.rowsNow = append(l.rowsNow, cappedRow{hash: l.hash(unit, cell), row: row, unit: unit, cell: cell})
+		if len(l.rowsNow) == cap(l.rowsNow) {
 			l.addRows()
 		}
 	}
 	l.addRows()
 }
 
-// addRows adds the waiting rows. As in unitSet.findRows, the first loops wait for many places in memory at once.
+// addRows adds the waiting rows. As in Index.find, the first loops wait for many places in memory at once.
 func (l *capLane) addRows() {
 	mask := uint64(len(l.slots) - 1)
 	for i := range l.rowsNow {

@@ -58,10 +58,10 @@ func byLateSpilling(source *noise.Source, rows []entry, k, r int) int64 {
 }
 
 func byLanes(memory int64, sources ...*noise.Source) func(rows []entry, k, r int) int64 {
-	return func(rows []entry, k, r int) int64 { return capRows(memory, sources, rows, k, r) }
+	return func(rows []entry, k, r int) int64 { return capRows(memory, shards, sources, rows, k, r) }
 }
 
-func capRows(memory int64, sources []*noise.Source, rows []entry, k, r int) int64 {
+func capRows(memory, parts int64, sources []*noise.Source, rows []entry, k, r int) int64 {
 	x, err := indexOf(rows)
 	if err != nil {
 		panic(err)
@@ -70,6 +70,7 @@ func capRows(memory int64, sources []*noise.Source, rows []entry, k, r int) int6
 	if err != nil {
 		panic(err)
 	}
+	c.every, c.parts = parts, NewSorter(int(parts), memory/2, "")
 	cells := make([]int32, len(rows))
 	for i, e := range rows {
 		cells[i] = e.cell
@@ -209,7 +210,7 @@ func smallTables(n int) [][]entry {
 func TestCapHasItsLaw(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))                       // the choices of several lanes come in one order
 	divided := func(source *noise.Source, rows []entry, k, r int) int64 { // whose rows fit, and whose units do not
-		return byLanes(600, source)(rows, k, r)
+		return capRows(600, 1, []*noise.Source{source}, rows, k, r)
 	}
 	two := func(source *noise.Source, rows []entry, k, r int) int64 {
 		return byLanes(1<<20, source, source)(rows, k, r)

@@ -1,6 +1,7 @@
 package units
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -58,16 +59,14 @@ func (f *Fold) check() error {
 
 // FoldSpec holds the options of a Folder.
 type FoldSpec struct {
-	Null    NullUnits
 	Columns []Fold
 	// Views is the number of views. View 0 sees every row. Another sees the rows that pass its mask, as a `where` does. All
 	// views have the same units in the same order.
-	Views int
-	// Units is the number of units where an Index has numbered them: their keys are the numbers below it, and each of them
-	// has a folded row. 0 says that units have keys of their own.
-	Units  int64
+	Views  int
+	Units  int64  // the number of units, which an Index has numbered
+	Rows   int64  // at most so many rows are added; it says how much memory the counts of categories may take
 	Memory int64  // the most bytes that units may take; 0 means table.DefaultMemory
-	Dir    string // the folder for units that do not fit; "" is the folder of temporary files
+	Dir    string // the folder for rows and units that do not fit; "" is the folder of temporary files
 	_      struct{}
 }
 
@@ -75,45 +74,52 @@ type FoldSpec struct {
 //
 // # Contract
 //
-// The folded row of a unit is a function of the spec and of the values of that unit's own rows, whatever their order.
-// Every unit that has a row has exactly one folded row in every view, and units are in the order of their first rows. Where
-// the spec says how many units there are, it is the unit's number. In a view whose mask none of its rows pass, a unit has
-// missing values. Proof: fold.proof.md.
+// The folded row of a unit is a function of the spec and of the values of that unit's own rows, whatever their order. Every unit
+// that an Index has numbered has exactly one folded row in every view, at the place of its number. In a view whose mask none of
+// its rows pass, a unit has missing values. Proof: fold.proof.md.
 //
 // Let p be the power of two at or above the declared bounds. A sum rounds each value to the nearest p * 2^-60, limits it to
 // p * 2^30, and adds up exactly; a mean divides that sum by the number of values; both round once. NaN is a missing value.
 // Folds leave missing values out. A fold of no value is missing, and its count is 0.
 type Folder struct {
-	overflow
-	spec    FoldSpec
-	tally   [shards]tally
-	folds   []cell
-	passed  []int          // for each view except view 0 the word that says whether a row passed
-	columns []sortedColumn // of the chunk
+	spec   FoldSpec
+	folds  []cell
+	passed []int // for each view except view 0 the word that says whether a row passed
+	width  int   // words of a unit
+	limit  int64 // the most bytes that the units of a range may take
+	mixer
+	chunk
+	first, units int64 // the range of units that is folded
+	shards       [shards]foldShard
+	floats       [][]float64 // of the chunk's columns of whole numbers
+	nums         []uint32    // the places of the chunk's sorted rows in their shards
+
+	late  *Sorter // all rows, by ranges of their units, nil where all units fit in memory: see fold_late.go
+	span  int64   // units of a range
+	row   []uint32
+	again lateRows
 }
 
-// sortedColumn holds the values of a chunk by the shards of their units.
-type sortedColumn struct {
-	floats []float64
-	codes  []int32
+// foldShard holds the words of the units of a range whose numbers have the same lower bits.
+type foldShard struct {
+	words []uint64
+	tally tally
 }
 
 // NewFolder makes a folder.
 func NewFolder(spec FoldSpec) (*Folder, error) {
-	if !spec.Null.valid() || spec.Views < 1 || spec.Memory < 0 || spec.Units < 0 || spec.Units > 0 && spec.Null != DropNulls {
-		return nil, fmt.Errorf("units: a folder needs a rule for rows without a unit, and at least one view")
+	if spec.Views < 1 || spec.Memory < 0 || spec.Units < 0 || spec.Units > math.MaxInt32 || spec.Rows < 0 {
+		return nil, fmt.Errorf("units: a folder needs a number of units, and at least one view")
 	}
-	if spec.Memory == 0 {
-		spec.Memory = table.DefaultMemory
-	}
-	f := &Folder{overflow: overflow{dir: spec.Dir, limit: tableShare(spec.Memory)}, spec: spec, passed: make([]int, spec.Views),
-		columns: make([]sortedColumn, len(spec.Columns))}
+	spec.Memory = cmp.Or(spec.Memory, table.DefaultMemory)
+	f := &Folder{spec: spec, passed: make([]int, spec.Views), floats: make([][]float64, len(spec.Columns)), limit: spec.Memory / 4 * 3,
+		mixer: newMixer(), chunk: newChunk(), span: spec.Units}
 	for i := range spec.Columns {
 		if err := spec.Columns[i].check(); err != nil {
 			return nil, err
 		}
 	}
-	f.width = ownWords
+	counted := int64(0) // the most that modes count
 	for v := range spec.Views {
 		if v > 0 {
 			f.passed[v] = f.width
@@ -123,140 +129,201 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 			if c := &spec.Columns[i]; len(c.Views) == 0 || slices.Contains(c.Views, v) {
 				f.folds = append(f.folds, newCell(c, v, i, f.width))
 				f.width += f.folds[len(f.folds)-1].words()
+				if c.By == FoldMode {
+					counted += min(spec.Rows, spec.Units*int64(len(c.Domain)))
+				}
 			}
 		}
 	}
-	modes := slices.ContainsFunc(f.folds, func(c cell) bool { return c.op == opMode }) // their counts grow with the rows
-	if width := f.width - ownWords; spec.Units > 0 && !modes && 8*spec.Units*int64(padded(width)) <= f.limit {
-		for i := range f.folds {
-			f.folds[i].at -= ownWords
-		}
-		for v := 1; v < len(f.passed); v++ {
-			f.passed[v] -= ownWords
-		}
-		f.width = width
-		f.set = listedSet(spec.Units, width)
+	if f.width = padded(f.width); 8*int64(f.width)*spec.Units+counted*(talliedBytes+8) > f.limit {
+		f.putAside(8*int64(f.width)*spec.Units + counted*(talliedBytes+8))
 		return f, nil
 	}
-	f.set = newUnitSet(spec.Null, f.width)
-	if err := f.addAll(); err != nil {
-		f.Close()
-		return nil, err
-	}
+	f.begin(0, spec.Units)
 	return f, nil
 }
 
-// addAll adds every unit that an Index has numbered, without a value.
-func (f *Folder) addAll() error {
-	some := min(chunkRows, f.spec.Units)
-	valid := make([]byte, (some+7)/8)
-	columns, masks := make([]table.Values, len(f.spec.Columns)), make([][]byte, f.spec.Views)
-	for i, c := range f.spec.Columns {
-		if columns[i] = (table.Values{Float64: make([]float64, some), Valid: valid}); !c.Number {
-			columns[i] = table.Values{Codes: make([]int32, some), Dict: c.Domain, Valid: valid}
-		}
+// padded returns how many words a unit takes in memory, so that a small one does not lie across two lines of a core's cache.
+func padded(width int) int {
+	switch {
+	case width == 3:
+		return 4
+	case width > 4 && width < 8:
+		return 8
 	}
-	for v := 1; v < len(masks); v++ {
-		masks[v] = valid
-	}
-	unit := table.Values{Int64: make([]int64, some)}
-	for first := int64(0); first < f.spec.Units; first += chunkRows {
-		n := min(chunkRows, f.spec.Units-first)
-		for i := range unit.Int64[:n] {
-			unit.Int64[i] = first + int64(i)
-		}
-		if err := f.Add(unit, columns, masks, int(n)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return width
 }
 
-// Add folds rows: the unit column, the columns of the spec in its order, and for each view a bitmap of the rows that pass,
-// like table.Values.Valid. The bitmap of view 0 is nil. Calls come in the order of the table. Add keeps only dictionaries
-// of its arguments.
-func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, rows int) error {
-	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views || masks[0] != nil || f.spec.Units > 0 && rows > 0 &&
-		unit.Int64 == nil {
+// begin begins to fold a range of units.
+func (f *Folder) begin(first, units int64) {
+	f.first, f.units = first, units
+	parallel(shards, func(i int) {
+		n := int((units-int64(i)+shards-1)/shards) * f.width
+		f.shards[i].tally = tally{}
+		f.shards[i].words = fit(f.shards[i].words, n)[:n]
+		clear(f.shards[i].words)
+	})
+}
+
+// bytes returns how much memory the units of the range take.
+func (f *Folder) bytes() (n int64) {
+	for i := range f.shards {
+		n += 8*int64(len(f.shards[i].words)) + f.shards[i].tally.bytes()
+	}
+	return n
+}
+
+// Add folds rows: the numbers of their units, -1 for a row without one, the columns of the spec in its order, and for each view a
+// bitmap of the rows that pass, like table.Values.Valid. The bitmap of view 0 is nil.
+func (f *Folder) Add(units []int32, columns []table.Values, masks [][]byte) error {
+	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views || masks[0] != nil {
 		return errShape
 	}
 	for i := range columns {
 		c := &columns[i]
 		number := f.spec.Columns[i].Number
-		if rows > 0 && (number && c.Float64 == nil && c.Int64 == nil || !number && c.Codes == nil) {
+		if len(units) > 0 && (number && c.Float64 == nil && c.Int64 == nil || !number && c.Codes == nil) {
 			return errShape
 		}
 	}
-	for first := 0; first < rows; first += chunkRows {
-		if err := f.chunk(&unit, columns, masks, first, min(chunkRows, rows-first)); err != nil {
+	for first := 0; first < len(units); first += chunkRows {
+		some := units[first:min(first+chunkRows, len(units))]
+		if f.late == nil {
+			f.add(some, columns, masks, first)
+		} else if err := f.put(some, columns, masks, first); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byte, first, rows int) error {
-	for i := range f.columns {
-		if c := &f.columns[i]; f.spec.Columns[i].Number {
-			c.floats = fit(c.floats, rows)
-		} else {
-			c.codes = fit(c.codes, rows)
-		}
+// add folds a chunk of rows, from first on. Units outside of the range do not count.
+func (f *Folder) add(units []int32, columns []table.Values, masks [][]byte, first int) {
+	values := make([][]float64, len(columns))
+	for i := range columns {
+		f.floats[i], values[i] = floatsOf(&columns[i], first, len(units), f.floats[i])
 	}
-	err := f.set.split(unit, first, rows, func(s *stretch) {
-		for i := range columns {
-			f.sort(i, &columns[i], s, first)
+	f.nums = fit(f.nums, len(units))
+	f.sort(len(units), func(from, to int) {
+		for i, unit := range units[from:to] {
+			if f.of[from+i] = noShard; int64(unit) >= f.first && int64(unit) < f.first+f.units {
+				f.of[from+i] = int32((int64(unit) - f.first) & (shards - 1))
+			}
 		}
 	})
-	if err != nil {
-		return err
-	}
-	if !f.set.listed {
-		err = f.makeRoom()
-	}
-	if err != nil {
-		return err
-	}
 	parallel(shards, func(i int) {
-		f.set.find(i, unit, first)
-		f.set.found(i, func(s *unitShard, lo int, offs, nums []uint32) {
-			for v, at := range f.passed {
-				for j, off := range offs {
-					if v > 0 && bit(masks[v], first+int(off)) {
-						s.records.at(nums[j])[at] = 1
+		s := &f.shards[i]
+		f.each(i, func(lo, hi int) {
+			r := shardRows{offs: f.sorted[lo:hi], nums: f.nums[lo:hi], first: first, stride: f.width}
+			for j, off := range r.offs {
+				r.nums[j] = uint32((int64(units[off]) - f.first) >> shardBits)
+			}
+			for v, at := range f.passed[1:] {
+				for j, off := range r.offs {
+					if bit(masks[v+1], first+int(off)) {
+						s.words[int(r.nums[j])*f.width+at] = 1
 					}
 				}
 			}
 			for n := range f.folds {
 				c := &f.folds[n]
-				in := &f.columns[c.column]
-				rows := shardRows{offs: offs, nums: nums, first: first, valid: columns[c.column].Valid, mask: masks[c.view]}
-				if c.Number {
-					c.addNumbers(s, rows, in.floats[lo:])
-				} else {
-					c.addCodes(s, rows, in.codes[lo:], func(unit uint32, code int32, head *uint64) {
-						f.tally[i].add(f.set.keys, unit, uint32(n), code, 1, head)
-					})
+				if r.valid, r.mask = columns[c.column].Valid, masks[c.view]; c.Number {
+					c.addNumbers(s.words, r, values[c.column])
+					continue
 				}
+				c.addCodes(s.words, r, columns[c.column].Codes[first:], func(unit uint32, code int32, head *uint64) {
+					s.tally.add(&f.mixer, unit, uint32(n), code, head)
+				})
 			}
 		})
 	})
-	f.set.row += int64(rows)
+}
+
+// floatsOf returns the numbers of a chunk. Whole numbers become floats, as in the columns of a mechanism.
+func floatsOf(v *table.Values, first, rows int, room []float64) (kept, x []float64) {
+	switch {
+	case v.Float64 != nil:
+		return room, v.Float64[first : first+rows]
+	case v.Int64 == nil:
+		return room, nil
+	}
+	room = fit(room, rows)
+	divisor := v.Divisor()
+	for i, n := range v.Int64[first : first+rows] {
+		if room[i] = float64(n) / divisor; v.Unsigned {
+			room[i] = float64(uint64(n))
+		}
+	}
+	return room, room[:rows]
+}
+
+// Finish ends the table. Nobody may use the folder after that.
+func (f *Folder) Finish() (*FoldedUnits, error) {
+	defer f.Close()
+	u := &FoldedUnits{folds: f.folds, dir: f.spec.Dir, memory: f.spec.Memory / 4, size: int(min(blockUnits, (f.spec.Units+63)&^63))}
+	for range f.folds {
+		u.dicts = append(u.dicts, table.NewDictID())
+	}
+	var err error
+	if f.late == nil {
+		err = f.deliver(u)
+	}
+	for first := int64(0); err == nil && f.late != nil && first < f.spec.Units; first += f.span {
+		err = f.fold(u, first, min(f.span, f.spec.Units-first), int(first/f.span))
+	}
+	if err == nil {
+		err = u.end()
+	}
+	if err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
+}
+
+// deliverUnits is the number of units that a goroutine delivers at once.
+const deliverUnits = 1 << 12
+
+// deliver adds the results of the units of the range, in their order. Ranges begin at whole words of a bitmap.
+func (f *Folder) deliver(u *FoldedUnits) error {
+	for at := int64(0); at < f.units; {
+		b, err := u.block()
+		if err != nil {
+			return err
+		}
+		n := min(int(f.units-at), blockUnits-b.rows)
+		parallel((n+deliverUnits-1)/deliverUnits, func(part int) {
+			for i := part * deliverUnits; i < min(n, (part+1)*deliverUnits); i++ {
+				f.result(at+int64(i), b, b.rows+i, u.size)
+			}
+		})
+		b.rows += n
+		u.units += int64(n)
+		at += int64(n)
+	}
 	return nil
 }
 
-// sort sorts a column of a chunk by shards. Whole numbers become floats, as in the columns of a mechanism.
-func (f *Folder) sort(column int, v *table.Values, s *stretch, first int) {
-	to, k := &f.columns[column], f.set.keys
-	switch {
-	case v.Codes != nil:
-		sortColumn(k, s, to.codes, func(off int) int32 { return v.Codes[first+off] })
-	case v.Float64 != nil:
-		sortColumn(k, s, to.floats, func(off int) float64 { return v.Float64[first+off] })
-	case v.Unsigned:
-		sortColumn(k, s, to.floats, func(off int) float64 { return float64(uint64(v.Int64[first+off])) })
-	default:
-		divisor := v.Divisor()
-		sortColumn(k, s, to.floats, func(off int) float64 { return float64(v.Int64[first+off]) / divisor })
+// result puts the results of a unit of the range into a row of a block.
+func (f *Folder) result(unit int64, b *foldedBlock, row, size int) {
+	s := &f.shards[unit&(shards-1)]
+	words := s.words[int(unit>>shardBits)*f.width:][:f.width]
+	for i := range f.folds {
+		c := &f.folds[i]
+		if c.view > 0 && words[f.passed[c.view]] == 0 {
+			continue
+		}
+		if x, ok := c.result(&s.tally, words[c.at:]); ok {
+			b.folds[i][row] = x
+			b.folds[i][size+row>>6] |= 1 << (row & 63)
+		}
 	}
+}
+
+// Close frees the memory and the file of a folder, as Finish does.
+func (f *Folder) Close() error {
+	f.shards = [shards]foldShard{}
+	err := f.late.Close()
+	f.late = nil
+	return err
 }

@@ -61,7 +61,8 @@ func (c *cell) words() int {
 
 // shardRows are rows of a chunk that belong to one shard.
 type shardRows struct {
-	offs, nums  []uint32 // the rows and their units
+	offs, nums  []uint32 // the rows and the places of their units
+	stride      int      // words of a unit
 	first       int      // the chunk's first bit in the bitmaps:
 	valid, mask []byte
 }
@@ -72,16 +73,15 @@ func (r *shardRows) has(j int) bool {
 	return bit(r.valid, i) && bit(r.mask, i)
 }
 
-// addNumbers adds rows to their units.
-func (c *cell) addNumbers(s *unitShard, r shardRows, x []float64) {
-	words, stride, all := s.records.words[c.at:], s.records.stride, r.valid == nil && r.mask == nil
-	x = x[:len(r.nums)]
+// addNumbers adds rows to the words of their units. x holds the numbers of the chunk.
+func (c *cell) addNumbers(words []uint64, r shardRows, x []float64) {
+	all := r.valid == nil && r.mask == nil
 	for j, unit := range r.nums {
-		v := x[j]
+		v := x[r.offs[j]]
 		if !all && !r.has(j) || v != v {
 			continue
 		}
-		at := int(unit) * stride
+		at := int(unit)*r.stride + c.at
 		switch c.op {
 		case opSum:
 			w := words[at : at+3 : at+3]
@@ -108,13 +108,13 @@ func (c *cell) addNumbers(s *unitShard, r shardRows, x []float64) {
 }
 
 // addCodes is addNumbers for a category. Codes outside the domain are missing.
-func (c *cell) addCodes(s *unitShard, r shardRows, codes []int32, tally func(unit uint32, code int32, head *uint64)) {
+func (c *cell) addCodes(words []uint64, r shardRows, codes []int32, tally func(unit uint32, code int32, head *uint64)) {
 	for j, unit := range r.nums {
-		code := codes[j]
+		code := codes[r.offs[j]]
 		if !r.has(j) || uint32(code) >= uint32(len(c.Domain)) {
 			continue
 		}
-		word := &s.records.at(unit)[c.at]
+		word := &words[int(unit)*r.stride+c.at]
 		switch c.op {
 		case opCount:
 			*word++
@@ -133,28 +133,6 @@ func (c *cell) addCodes(s *unitShard, r shardRows, codes []int32, tally func(uni
 		case opMode:
 			tally(unit, code, word)
 		}
-	}
-}
-
-// combine adds the words of other rows of the same unit. Modes are combined elsewhere.
-func (c *cell) combine(words, other []uint64) {
-	switch c.op {
-	case opSum:
-		addWords(words, other...)
-		words[2] += other[2]
-	case opCount:
-		words[0] += other[0]
-	case opTruth:
-		words[0] |= other[0]
-	case opMin, opMax:
-		a, b := math.Float64frombits(words[0]^noNumber), math.Float64frombits(other[0]^noNumber)
-		if a != a || c.op == opMin && b < a || c.op == opMax && b > a {
-			words[0] = other[0]
-		}
-	case opFirst:
-		words[0] = min(words[0]-1, other[0]-1) + 1 // zero, which is missing, wraps to the largest
-	case opLast:
-		words[0] = max(words[0], other[0])
 	}
 }
 

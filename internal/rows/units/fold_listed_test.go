@@ -10,23 +10,23 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 )
 
-// Units that an Index has numbered fold alike with a record for each of them, with keys that are looked up, and from the disk.
-// Each of them has its row, in the order of the numbers, also those without any.
+// Units fold alike in memory, and range by range from the disk. Each of them has its row, in the order of the numbers, also those
+// without any.
 func TestNumberedUnitsFoldAlike(t *testing.T) {
 	const units, rows = 3*blockUnits/2 + 7, 60_000
 	rng := rand.New(rand.NewPCG(3, 4))
-	unit := table.Values{Int64: make([]int64, rows), Valid: make([]byte, rows/8)}
+	unit := make([]int32, rows)
 	x := table.Values{Float64: make([]float64, rows), Valid: make([]byte, rows/8)}
 	g := table.Values{Codes: make([]int32, rows), Dict: []string{"a", "b", "c"}}
 	mask := make([]byte, rows/8)
 	sums, passed := make([]float64, units), make([]float64, units)
 	for i := range rows {
 		u, v := rng.IntN(units/2)*2, float64(rng.IntN(9)-2)
-		unit.Int64[i], x.Float64[i], g.Codes[i] = int64(u), v, rng.Int32N(3)
+		unit[i], x.Float64[i], g.Codes[i] = int32(u), v, rng.Int32N(3)
 		if i%11 == 0 {
-			continue // a row without a unit
+			unit[i] = -1
+			continue
 		}
-		unit.Valid[i>>3] |= 1 << (i & 7)
 		if i%7 > 0 {
 			x.Valid[i>>3] |= 1 << (i & 7)
 			sums[u] += v
@@ -38,23 +38,23 @@ func TestNumberedUnitsFoldAlike(t *testing.T) {
 	}
 	var first [][]string
 	for _, way := range []struct {
-		memory       int64
-		listed, mode bool
-	}{{1 << 28, true, false}, {1 << 28, false, true}, {1 << 22, false, false}} {
+		memory     int64
+		late, mode bool
+	}{{1 << 28, false, false}, {1 << 28, false, true}, {1 << 20, true, true}, {1 << 22, true, false}} {
 		columns := []Fold{{Column: "x", By: FoldSum, Number: true, Lower: -2, Upper: 6, Views: []int{0}},
 			{Column: "g", By: FoldMax, Domain: g.Dict, Views: []int{0}}, {Column: "n", By: FoldCount, Number: true, Upper: 9, Views: []int{1}}}
 		values := []table.Values{x, g, {Float64: make([]float64, rows)}}
 		if way.mode {
 			columns, values = append(columns, Fold{Column: "m", By: FoldMode, Domain: g.Dict}), append(values, g)
 		}
-		f, err := NewFolder(FoldSpec{Null: DropNulls, Units: units, Views: 2, Memory: way.memory, Columns: columns})
+		f, err := NewFolder(FoldSpec{Units: units, Rows: rows, Views: 2, Memory: way.memory, Columns: columns})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.set.listed != way.listed {
-			t.Fatalf("with %d bytes of memory, units are listed: %t", way.memory, f.set.listed)
+		if (f.late != nil) != way.late {
+			t.Fatalf("with %d bytes of memory, rows are put aside: %t", way.memory, f.late != nil)
 		}
-		if err := f.Add(unit, values, [][]byte{nil, mask}, rows); err != nil {
+		if err := f.Add(unit, values, [][]byte{nil, mask}); err != nil {
 			t.Fatal(err)
 		}
 		all, err := f.Finish()

@@ -3,7 +3,7 @@ package units
 import "unsafe"
 
 // tally counts how often the units of a shard have each category. The counts of a unit for one fold are a list, whose head
-// is in the unit's record. A hash table finds each count.
+// is among the unit's words. A hash table finds each count.
 type tally struct {
 	nodes []tallied
 	slots []uint32 // places in nodes, plus one
@@ -22,14 +22,6 @@ const talliedBytes = int64(unsafe.Sizeof(tallied{}))
 // bytes returns how many bytes the counts take.
 func (t *tally) bytes() int64 { return int64(cap(t.nodes))*talliedBytes + int64(len(t.slots))*4 }
 
-// list appends the counts of a list, each as a code and a number.
-func (t *tally) list(head uint64, to []uint64) []uint64 {
-	for at := head; at != 0; at = uint64(t.nodes[at-1].next) {
-		to = append(to, uint64(t.nodes[at-1].code), t.nodes[at-1].count)
-	}
-	return to
-}
-
 func (t *tally) grown(more int) int {
 	n := max(len(t.slots), 64)
 	for (len(t.nodes)+more)*4 > n*3 {
@@ -38,12 +30,12 @@ func (t *tally) grown(more int) int {
 	return n
 }
 
-func (t *tally) hash(k *keyer, unit, cell uint32, code int32) uint64 {
+func (t *tally) hash(k *mixer, unit, cell uint32, code int32) uint64 {
 	return k.mix(uint64(unit)<<32|uint64(uint32(code))) + uint64(cell)*(k.odd|1)
 }
 
-// add counts a category n more times. head is the word of the unit's record that holds the head of the list.
-func (t *tally) add(k *keyer, unit, cell uint32, code int32, n uint64, head *uint64) {
+// add counts a category once more. head is the word of the unit that holds the head of the list.
+func (t *tally) add(k *mixer, unit, cell uint32, code int32, head *uint64) {
 	if size := t.grown(1); size != len(t.slots) {
 		t.slots = make([]uint32, size)
 		for i, d := range t.nodes {
@@ -56,11 +48,11 @@ func (t *tally) add(k *keyer, unit, cell uint32, code int32, n uint64, head *uin
 		t.slots[at] = uint32(len(t.nodes))
 		*head = uint64(len(t.nodes))
 	}
-	t.nodes[t.slots[at]-1].count += n
+	t.nodes[t.slots[at]-1].count++
 }
 
 // place returns the slot of a count, or the empty slot for it.
-func (t *tally) place(k *keyer, unit, cell uint32, code int32) uint64 {
+func (t *tally) place(k *mixer, unit, cell uint32, code int32) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	for at := t.hash(k, unit, cell, code) & mask; ; at = (at + 1) & mask {
 		if t.slots[at] == 0 {

@@ -41,13 +41,7 @@ func TestAFoldedRowIsItsUnitsAlone(t *testing.T) {
 // foldBy folds rows and returns each unit's results.
 func foldBy(t *testing.T, rows []person, folds []Fold) map[string]string {
 	t.Helper()
-	f := must(NewFolder(FoldSpec{Null: RefuseNulls, Columns: folds, Views: 1}))
-	unit, columns, masks := columnsOf(rows, asInts, folds, 1)
-	if err := f.Add(unit, columns, masks, len(rows)); err != nil {
-		t.Fatal(err)
-	}
-	u := must(f.Finish())
-	defer u.Close()
+	u := foldAll(t, rand.New(rand.NewPCG(1, 1)), rows, asInts, RefuseNulls, FoldSpec{Columns: folds, Views: 1})
 	all := folded(t, u, 0, folds)
 	out, at := map[string]string{}, 0
 	for _, p := range rows {
@@ -104,25 +98,21 @@ func differences(t *testing.T, folds []Fold, fold func(t *testing.T, rows []pers
 
 func TestRowsWithoutAUnit(t *testing.T) {
 	rows := []person{{key: "1", pass: []bool{true}}, {pass: []bool{true}}, {pass: []bool{true}}}
-	spec := FoldSpec{Columns: []Fold{{Column: "n", By: FoldCount, Domain: domain}}, Views: 1}
-	unit, columns, masks := columnsOf(rows, asTexts, spec.Columns, 1)
+	unit, _, _ := columnsOf(rows, asTexts, nil, 1)
 	for null, units := range map[NullUnits]int64{DropNulls: 1, OwnNulls: 3, RefuseNulls: 0} {
-		spec.Null = null
-		f := must(NewFolder(spec))
 		x := must(NewIndex(IndexSpec{Null: null}))
-		if err := errors.Join(f.Add(unit, columns, masks, 3), x.Add(unit, 3)); err != nil {
+		if err := x.Add(unit, 3); err != nil {
 			t.Fatal(err)
 		}
-		u, err := f.Finish()
-		other := x.Finish()
+		err := x.Finish()
 		if null == RefuseNulls {
-			if !errors.Is(err, ErrNullKey) || !errors.Is(other, ErrNullKey) {
-				t.Errorf("refuse: %v, %v", err, other)
+			if !errors.Is(err, ErrNullKey) {
+				t.Errorf("refuse: %v", err)
 			}
 			continue
 		}
-		if err != nil || other != nil || u.Units() != units || x.Units() != units || x.NullRows() != 2 {
-			t.Errorf("%s: %d units, %d rows without one, %v", null, u.Units(), x.NullRows(), err)
+		if err != nil || x.Units() != units || x.NullRows() != 2 {
+			t.Errorf("%s: %d units, %d rows without one, %v", null, x.Units(), x.NullRows(), err)
 		}
 	}
 }
@@ -130,26 +120,25 @@ func TestRowsWithoutAUnit(t *testing.T) {
 func TestBadSpecsAreRefused(t *testing.T) {
 	good := Fold{Column: "x", By: FoldSum, Number: true, Upper: 1}
 	for name, s := range map[string]FoldSpec{
-		"no rule":          {Views: 1, Columns: []Fold{good}},
-		"no view":          {Null: DropNulls, Columns: []Fold{good}},
-		"mode of a number": {Null: DropNulls, Views: 1, Columns: []Fold{{By: FoldMode, Number: true, Upper: 1}}},
-		"sum of a text":    {Null: DropNulls, Views: 1, Columns: []Fold{{By: FoldSum, Domain: domain}}},
-		"no domain":        {Null: DropNulls, Views: 1, Columns: []Fold{{By: FoldCount}}},
-		"bounds":           {Null: DropNulls, Views: 1, Columns: []Fold{{By: FoldSum, Number: true, Lower: 2, Upper: 1}}},
-		"any of letters":   {Null: DropNulls, Views: 1, Columns: []Fold{{By: FoldAny, Domain: domain}}},
-		"no such fold":     {Null: DropNulls, Views: 1, Columns: []Fold{{By: "median", Number: true, Upper: 1}}},
+		"no view":          {Columns: []Fold{good}},
+		"too many units":   {Views: 1, Columns: []Fold{good}, Units: 1 << 31},
+		"mode of a number": {Views: 1, Columns: []Fold{{By: FoldMode, Number: true, Upper: 1}}},
+		"sum of a text":    {Views: 1, Columns: []Fold{{By: FoldSum, Domain: domain}}},
+		"no domain":        {Views: 1, Columns: []Fold{{By: FoldCount}}},
+		"bounds":           {Views: 1, Columns: []Fold{{By: FoldSum, Number: true, Lower: 2, Upper: 1}}},
+		"any of letters":   {Views: 1, Columns: []Fold{{By: FoldAny, Domain: domain}}},
+		"no such fold":     {Views: 1, Columns: []Fold{{By: "median", Number: true, Upper: 1}}},
 	} {
 		if _, err := NewFolder(s); err == nil {
 			t.Errorf("%s: was taken", name)
 		}
 	}
-	f := must(NewFolder(FoldSpec{Null: DropNulls, Views: 1, Columns: []Fold{good}}))
-	ids, texts := table.Values{Int64: []int64{1}}, table.Values{Codes: []int32{0}, Dict: domain}
+	f := must(NewFolder(FoldSpec{Views: 1, Columns: []Fold{good}, Units: 2}))
+	ids, texts := []int32{1}, table.Values{Codes: []int32{0}, Dict: domain}
 	for name, err := range map[string]error{
-		"no column":    f.Add(ids, nil, [][]byte{nil}, 1),
-		"texts":        f.Add(ids, []table.Values{texts}, [][]byte{nil}, 1),
-		"no unit":      f.Add(table.Values{}, []table.Values{{Float64: []float64{1}}}, [][]byte{nil}, 1),
-		"a first view": f.Add(ids, []table.Values{{Float64: []float64{1}}}, [][]byte{{1}}, 1),
+		"no column":    f.Add(ids, nil, [][]byte{nil}),
+		"texts":        f.Add(ids, []table.Values{texts}, [][]byte{nil}),
+		"a first view": f.Add(ids, []table.Values{{Float64: []float64{1}}}, [][]byte{{1}}),
 	} {
 		if err == nil {
 			t.Errorf("%s: was taken", name)
@@ -159,7 +148,7 @@ func TestBadSpecsAreRefused(t *testing.T) {
 
 // Whole numbers, decimals and times become the numbers that mechanisms see.
 func TestWholeNumbersAreWidened(t *testing.T) {
-	spec := FoldSpec{Null: DropNulls, Views: 1, Columns: []Fold{{Column: "x", By: FoldMax, Number: true, Upper: 1e20}}}
+	spec := FoldSpec{Units: 1, Views: 1, Columns: []Fold{{Column: "x", By: FoldMax, Number: true, Upper: 1e20}}}
 	for _, c := range []struct {
 		v    table.Values
 		want float64
@@ -170,7 +159,7 @@ func TestWholeNumbersAreWidened(t *testing.T) {
 		{table.Values{Int64: []int64{1500, 25}, Unit: table.Millisecond}, 1.5},
 	} {
 		f := must(NewFolder(spec))
-		if err := f.Add(table.Values{Int64: []int64{4, 4}}, []table.Values{c.v}, [][]byte{nil}, 2); err != nil {
+		if err := f.Add([]int32{0, 0}, []table.Values{c.v}, [][]byte{nil}); err != nil {
 			t.Fatal(err)
 		}
 		if got := folded(t, must(f.Finish()), 0, spec.Columns); len(got) != 1 || got[0]["x"] != fmt.Sprint(c.want) {
@@ -182,18 +171,18 @@ func TestWholeNumbersAreWidened(t *testing.T) {
 // Scan has the meaning of a table's: blocks, picks, progress, memory that visit may write to.
 func TestFoldedUnitsScanLikeATable(t *testing.T) {
 	const units = 2*blockUnits + 77
-	spec := FoldSpec{Null: DropNulls, Views: 2, Columns: []Fold{{Column: "x", By: FoldSum, Number: true, Upper: units}, {Column: "g", By: FoldMode, Domain: domain, Views: []int{1}}}}
+	spec := FoldSpec{Units: units, Rows: units, Views: 2, Columns: []Fold{{Column: "x", By: FoldSum, Number: true, Upper: units}, {Column: "g", By: FoldMode, Domain: domain, Views: []int{1}}}}
 	for _, memory := range []int64{0, 1 << 20} {
 		spec.Memory, spec.Dir = memory, t.TempDir()
 		f := must(NewFolder(spec))
-		ids, x, g, mask := make([]int64, units), make([]float64, units), make([]int32, units), make([]byte, units/8+1)
+		ids, x, g, mask := make([]int32, units), make([]float64, units), make([]int32, units), make([]byte, units/8+1)
 		for i := range ids {
-			ids[i], x[i], g[i] = int64(i)*3, float64(i), int32(i%len(domain))
+			ids[i], x[i], g[i] = int32(i), float64(i), int32(i%len(domain))
 			if i%3 > 0 {
 				mask[i>>3] |= 1 << (i & 7)
 			}
 		}
-		if err := f.Add(table.Values{Int64: ids}, []table.Values{{Float64: x}, {Codes: g, Dict: domain}}, [][]byte{nil, mask}, units); err != nil {
+		if err := f.Add(ids, []table.Values{{Float64: x}, {Codes: g, Dict: domain}}, [][]byte{nil, mask}); err != nil {
 			t.Fatal(err)
 		}
 		u := must(f.Finish())

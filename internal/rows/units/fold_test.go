@@ -293,20 +293,25 @@ func plainGrains(v float64, f Fold) *big.Rat {
 	return new(big.Rat).Mul(new(big.Rat).SetInt(n), grain)
 }
 
-// foldAll folds rows in blocks of random sizes.
-func foldAll(t testing.TB, r *rand.Rand, rows []person, shape keyShape, spec FoldSpec) *FoldedUnits {
+// foldAll numbers rows and folds them, in blocks of random sizes.
+func foldAll(t testing.TB, r *rand.Rand, rows []person, shape keyShape, null NullUnits, spec FoldSpec) *FoldedUnits {
 	t.Helper()
+	all, x := numbersOf(t, r, rows, shape, IndexSpec{Null: null, Memory: spec.Memory, Dir: spec.Dir})
+	spec.Units, spec.Rows = x.Units(), x.Rows()
 	f, err := NewFolder(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for left := rows; len(left) > 0; {
 		n := min(len(left), 1+r.IntN(1000))
-		unit, columns, masks := columnsOf(left[:n], shape, spec.Columns, spec.Views)
-		if err := f.Add(unit, columns, masks, n); err != nil {
+		_, columns, masks := columnsOf(left[:n], shape, spec.Columns, spec.Views)
+		if err := f.Add(all[:n], columns, masks); err != nil {
 			t.Fatal(err)
 		}
-		left = left[n:]
+		left, all = left[n:], all[n:]
+	}
+	if spec.Memory == 1 && f.late.disk == nil {
+		t.Fatal("nothing was written to the disk")
 	}
 	u, err := f.Finish()
 	if err != nil {
@@ -322,8 +327,8 @@ func TestFoldsAreWhatAPlainFoldSays(t *testing.T) {
 		shape := keyShape(seed) % keyShapes
 		null := []NullUnits{DropNulls, OwnNulls}[seed%2]
 		rows := people(r, 1+r.IntN(4000), 1+r.IntN(500), 3, seed%4 > 0)
-		spec := FoldSpec{Null: null, Columns: testFolds(), Views: 3}
-		u := foldAll(t, r, rows, shape, spec)
+		spec := FoldSpec{Columns: testFolds(), Views: 3}
+		u := foldAll(t, r, rows, shape, null, spec)
 		for view := range spec.Views {
 			got, want := folded(t, u, view, spec.Columns), reference(rows, null, spec.Columns, view)
 			if len(got) != len(want) {

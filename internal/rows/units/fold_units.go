@@ -37,105 +37,18 @@ type foldedBlock struct {
 // foldBytes returns how many bytes one fold of a block takes.
 func (u *FoldedUnits) foldBytes() int64 { return 8 * int64(u.size+u.size/64) }
 
-// Finish ends the table. It returns ErrNullKey if a row names no unit and the rule is to refuse. Nobody may use the folder
-// after that.
-func (f *Folder) Finish() (*FoldedUnits, error) {
-	defer f.Close()
-	if err := f.set.keys.err(); err != nil {
-		return nil, err
-	}
-	u := &FoldedUnits{folds: f.folds, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory),
-		size: int(min(blockUnits, (f.set.row+63)&^63))}
-	for range f.folds {
-		u.dicts = append(u.dicts, table.NewDictID())
-	}
-	sources, err := f.streams()
-	if err == nil {
-		err = merge(sources, f.results(), f.set.row, u.add)
-	}
-	if err == nil {
-		err = u.end()
-	}
-	if err != nil {
-		u.Close()
-		return nil, err
-	}
-	return u, nil
-}
-
-// Close frees the memory and the file of a folder, as Finish does.
-func (f *Folder) Close() error {
-	f.tally = [shards]tally{}
-	return f.overflow.close()
-}
-
-// results returns the number of words of a unit's results.
-func (f *Folder) results() int { return 1 + len(f.folds) + (len(f.folds)+63)/64 }
-
-// foldedShard is a stream of the results of a shard's units.
-type foldedShard struct {
-	folder *Folder
-	unit   *unitShard
-	tally  *tally
-	shard  int
-	at     int
-}
-
-func (s *foldedShard) peek() (int64, error) {
-	if s.at == s.unit.records.count {
-		return ended, nil
-	}
-	return int64(s.row()), nil
-}
-
-// row returns the first row of the next unit.
-func (s *foldedShard) row() uint64 {
-	if s.folder.set.listed {
-		return uint64(s.at)<<shardBits | uint64(s.shard)
-	}
-	return s.unit.records.at(uint32(s.at))[firstWord] &^ ownUnit
-}
-
-// next writes the unit's first row, its results, and a bit for each result that is there.
-func (s *foldedShard) next(out []uint64) {
-	f := s.folder
-	n := len(f.folds)
-	clear(out)
-	out[0] = s.row()
-	record := s.unit.records.at(uint32(s.at))
-	s.at++
-	for i := range f.folds {
-		c := &f.folds[i]
-		if c.view > 0 && record[f.passed[c.view]] == 0 {
-			continue
-		}
-		if x, ok := c.result(s.tally, record[c.at:]); ok {
-			out[1+i] = x
-			out[1+n+i>>6] |= 1 << (i & 63)
-		}
-	}
-}
-
-// add adds the results of the next unit.
-func (u *FoldedUnits) add(record []uint64) error {
-	n := len(u.folds)
+// block returns the block that is being filled, or an empty one if that is full.
+func (u *FoldedUnits) block() (*foldedBlock, error) {
 	if u.units%blockUnits == 0 {
 		if err := u.end(); err != nil {
-			return err
+			return nil, err
 		}
-		u.filling = &foldedBlock{folds: make([][]uint64, n)}
-		for i := range n {
+		u.filling = &foldedBlock{folds: make([][]uint64, len(u.folds))}
+		for i := range u.folds {
 			u.filling.folds[i] = make([]uint64, u.size+u.size/64)
 		}
 	}
-	b := u.filling
-	for i := range n {
-		b.folds[i][b.rows] = record[1+i]
-		b.folds[i][u.size+b.rows>>6] |= record[1+n+i>>6] >> (i & 63) & 1 << (b.rows & 63)
-	}
-	b.rows++
-	u.units++
-	return nil
+	return u.filling, nil
 }
 
 // end closes the current block, and writes it to the disk if memory is short.

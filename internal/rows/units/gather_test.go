@@ -12,21 +12,21 @@ import (
 func TestGather(t *testing.T) {
 	const units = 3 * blockUnits
 	for memory, rows := range map[int64]int{1 << 28: 20_000, 1 << 20: 20_000, 1<<20 + 1: 300} { // of the disk blocks, or single values
-		f, err := NewFolder(FoldSpec{Null: DropNulls, Views: 1, Memory: memory, Columns: []Fold{
+		f, err := NewFolder(FoldSpec{Units: units, Rows: units, Views: 1, Memory: memory, Columns: []Fold{
 			{Column: "x", By: FoldMax, Number: true, Upper: units}, {Column: "g", By: FoldMode, Domain: []string{"a", "b", "c"}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		unit := table.Values{Int64: make([]int64, units)}
+		unit := make([]int32, units)
 		x := table.Values{Float64: make([]float64, units), Valid: make([]byte, units/8)}
 		g := table.Values{Codes: make([]int32, units), Dict: []string{"a", "b", "c"}, Valid: x.Valid}
-		for i := range unit.Int64 {
-			unit.Int64[i], x.Float64[i], g.Codes[i] = int64(i), float64(i), int32(i%3)
+		for i := range unit {
+			unit[i], x.Float64[i], g.Codes[i] = int32(i), float64(i), int32(i%3)
 			if i%5 > 0 {
 				x.Valid[i>>3] |= 1 << (i & 7)
 			}
 		}
-		if err := f.Add(unit, []table.Values{x, g}, [][]byte{nil}, units); err != nil {
+		if err := f.Add(unit, []table.Values{x, g}, [][]byte{nil}); err != nil {
 			t.Fatal(err)
 		}
 		all, err := f.Finish()

@@ -13,7 +13,7 @@ func TestSorter(t *testing.T) {
 	for _, memory := range []int64{0, 100, 30_000, math.MaxInt64} {
 		r := rand.New(rand.NewPCG(3, 4))
 		const parts, width = 7, 3
-		s, want := NewSorter(parts, width, memory, t.TempDir()), make([][]uint32, parts)
+		s, want := NewSorter(parts, memory, t.TempDir()), make([][]uint32, parts)
 		for i := range uint32(20_000) {
 			part := r.IntN(parts - 1) // the last one is empty
 			row := []uint32{i, r.Uint32(), uint32(part)}

@@ -17,7 +17,7 @@ import (
 
 // fillDisk spills until something happens.
 func fillDisk(dir string, blocks int, before func(f *Folder, x *Index)) error {
-	f, err := NewFolder(FoldSpec{Null: DropNulls, Views: 1, Columns: []Fold{{Column: "x", By: FoldSum, Number: true, Upper: 1}}, Memory: 2 << 20, Dir: dir})
+	f, err := NewFolder(FoldSpec{Units: int64(blocks) * chunkRows, Views: 1, Columns: []Fold{{Column: "x", By: FoldSum, Number: true, Upper: 1}}, Memory: 2 << 20, Dir: dir})
 	if err != nil {
 		return err
 	}
@@ -27,15 +27,15 @@ func fillDisk(dir string, blocks int, before func(f *Folder, x *Index)) error {
 		return err
 	}
 	defer x.Close()
-	ids, values := make([]int64, chunkRows), make([]float64, chunkRows)
+	ids, numbers, values := make([]int64, chunkRows), make([]int32, chunkRows), make([]float64, chunkRows)
 	for block := range blocks {
 		for i := range ids {
-			ids[i] = int64(block*chunkRows + i)
+			ids[i], numbers[i] = int64(block*chunkRows+i), int32(block*chunkRows+i)
 		}
 		if before != nil && block == 6 {
 			before(f, x)
 		}
-		if err := f.Add(table.Values{Int64: ids}, []table.Values{{Float64: values}}, [][]byte{nil}, chunkRows); err != nil {
+		if err := f.Add(numbers, []table.Values{{Float64: values}}, [][]byte{nil}); err != nil {
 			return err
 		}
 		if err := x.Add(table.Values{Int64: ids}, chunkRows); err != nil {
@@ -60,11 +60,18 @@ func full(t *testing.T) *unlinked.File {
 	return must(unlinked.Open(f, make([]byte, unlinked.KeyBytes)))
 }
 
+// fullSorter is a sorter that has room for nothing.
+func fullSorter(t *testing.T, parts int) *Sorter {
+	s := NewSorter(parts, 0, "")
+	s.disk = full(t)
+	return s
+}
+
 func TestAFullDiskIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	for name, before := range map[string]func(f *Folder, x *Index){
-		"fold":    func(f *Folder, _ *Index) { f.disk = full(t); f.parts = newPartitions(f.disk) },
-		"index":   func(_ *Folder, x *Index) { x.disk = full(t); x.parts = newPartitions(x.disk) },
+		"fold":    func(f *Folder, _ *Index) { f.late = fullSorter(t, 64) },
+		"index":   func(_ *Folder, x *Index) { x.late = fullSorter(t, lateParts) },
 		"numbers": func(_ *Folder, x *Index) { x.numbers.disk = full(t) },
 	} {
 		if err := fillDisk(dir, 8, before); !errors.Is(err, unlinked.ErrFull) {
@@ -96,8 +103,8 @@ func TestAFullDiskIsSaid(t *testing.T) {
 // TestMain lets the test program be killed in the middle of its work.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("ROWS_TEST_SPILL"); dir != "" {
-		err := fillDisk(dir, 1<<20, func(f *Folder, x *Index) {
-			fmt.Println(f.disk.Size() > 0 && x.disk.Size() > 0)
+		err := fillDisk(dir, 1<<14, func(f *Folder, x *Index) {
+			fmt.Println(f.late.disk.Size() > 0 && x.late.disk.Size() > 0)
 			select {} // until the signal
 		})
 		fmt.Println(err)

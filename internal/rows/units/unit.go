@@ -2,6 +2,8 @@ package units
 
 import (
 	"errors"
+	"hash/maphash"
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -66,4 +68,88 @@ func fit[T any](x []T, n int) []T {
 		return x
 	}
 	return make([]T, n)
+}
+
+// mixer spreads words over 64 bits. It decides where something stands in memory or on the disk, and nothing else. It is secret
+// and random, so that nobody can prepare values that collide.
+type mixer struct{ odd, whiten uint64 }
+
+func newMixer() mixer {
+	seed := maphash.MakeSeed()
+	return mixer{maphash.String(seed, "odd") | 1, maphash.String(seed, "whiten") | 1}
+}
+
+func (m *mixer) mix(word uint64) uint64 {
+	hi, lo := bits.Mul64(word^m.whiten, m.odd)
+	hi, lo = bits.Mul64(hi^lo^m.odd, m.whiten)
+	return hi ^ lo
+}
+
+const (
+	// chunkRows is the number of rows that are worked on at once.
+	chunkRows = 1 << 16
+	// Units are spread over shards. Goroutines work on different shards.
+	shardBits = 6
+	shards    = 1 << shardBits
+)
+
+// chunk holds rows by the shards of their units. Each stretch of rows is sorted by itself.
+type chunk struct {
+	of        []int32  // the shard of each row, noShard for one that does not count, with ownShard for a unit of its own
+	sorted    []uint32 // the rows, with ownRow for a unit of its own
+	stretches []stretch
+}
+
+const (
+	noShard  = -1
+	ownShard = shards
+	ownRow   = 1 << 31
+	offMask  = ownRow - 1
+)
+
+// stretch is the rows of a chunk that one goroutine sorts.
+type stretch struct {
+	from int                // where they begin
+	ends [shards + 1]uint32 // where the shards end; an empty one stands before the first
+}
+
+func newChunk() chunk { return chunk{stretches: make([]stretch, runtime.GOMAXPROCS(0))} }
+
+// sort sorts rows. fill sets the shards of some of them, on several goroutines.
+func (c *chunk) sort(rows int, fill func(from, to int)) {
+	c.of, c.sorted = fit(c.of, rows), fit(c.sorted, rows)
+	parts := len(c.stretches)
+	parallel(parts, func(p int) {
+		s, from, to := &c.stretches[p], p*rows/parts, (p+1)*rows/parts
+		fill(from, to)
+		s.from, s.ends = from, [shards + 1]uint32{}
+		for _, shard := range c.of[from:to] {
+			if shard >= 0 {
+				s.ends[shard&(shards-1)+1]++
+			}
+		}
+		var next [shards]uint32
+		for i := range shards {
+			next[i] = s.ends[i]
+			s.ends[i+1] += s.ends[i]
+		}
+		sorted := c.sorted[from:to]
+		for i, shard := range c.of[from:to] {
+			if shard >= 0 {
+				at := &next[shard&(shards-1)]
+				sorted[*at] = uint32(from+i) | uint32(shard)>>shardBits<<31
+				*at++
+			}
+		}
+	})
+}
+
+// each visits the rows of a shard, in their order: they stand in sorted from lo to hi.
+func (c *chunk) each(shard int, visit func(lo, hi int)) {
+	for i := range c.stretches {
+		s := &c.stretches[i]
+		if lo, hi := s.ends[shard], s.ends[shard+1]; lo < hi {
+			visit(s.from+int(lo), s.from+int(hi))
+		}
+	}
 }

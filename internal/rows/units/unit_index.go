@@ -1,9 +1,10 @@
 package units
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/dprelease/dprelease/internal/data/table"
 )
@@ -21,16 +22,23 @@ type IndexSpec struct {
 // # Contract
 //
 // Two rows have the same number exactly if their keys are equal. A row without a key has no number (-1) or, under OwnNulls,
-// one that no other row has. Proof: fold.proof.md.
+// one that no other row has. Proof: index.proof.md.
 type Index struct {
-	overflow
-	spec     IndexSpec
-	next     uint32   // the number of the next unit
-	numbers  numbers  // of the rows
-	places   []uint64 // the shard and place of each new unit of a chunk, by its first row
-	ids      []uint32 // the numbers of the rows of a chunk
-	units    int64
-	diverted int64 // the first row that was written to the disk
+	spec    IndexSpec
+	keys    *keyer
+	shards  [shards]unitShard
+	row     int64    // rows so far
+	next    uint32   // the number of the next unit
+	numbers numbers  // of the rows
+	ids     []uint32 // the numbers of the rows of a chunk
+	fresh   []uint64 // of the first row of each new unit of a chunk, its shard and its place there, plus one
+	found   []uint32 // the places of the chunk's sorted rows in their shards
+	hashes  []uint64 // and their hashes
+	seen    atomic.Uint64
+	units   int64
+
+	late *Sorter // rows whose units do not fit in memory, nil before there are any: see unit_settle.go
+	from int64   // the first of them
 
 	part        bool // of another index: rows of it, from first on
 	first, rows int64
@@ -45,10 +53,8 @@ func NewIndex(spec IndexSpec) (*Index, error) {
 	if !spec.Null.valid() || spec.Memory < 0 {
 		return nil, fmt.Errorf("units: an index needs a rule for rows without a unit")
 	}
-	if spec.Memory == 0 {
-		spec.Memory = table.DefaultMemory
-	}
-	x := &Index{spec: spec, overflow: overflow{set: newUnitSet(spec.Null, ownWords), width: ownWords, dir: spec.Dir, limit: spec.Memory / 2}}
+	spec.Memory = cmp.Or(spec.Memory, table.DefaultMemory)
+	x := &Index{spec: spec, keys: newKeyer(spec.Null)}
 	x.numbers = numbers{dir: spec.Dir, room: max(1, spec.Memory/2/(4*chunkRows))}
 	return x, nil
 }
@@ -56,75 +62,130 @@ func NewIndex(spec IndexSpec) (*Index, error) {
 // Add numbers rows. Calls come in the order of the table.
 func (x *Index) Add(unit table.Values, rows int) error {
 	for first := 0; first < rows; first += chunkRows {
-		if err := x.chunk(&unit, first, min(chunkRows, rows-first)); err != nil {
+		n := min(chunkRows, rows-first)
+		if err := x.chunk(&unit, first, n); err != nil {
 			return err
 		}
+		x.row += int64(n)
 	}
 	return nil
 }
 
 func (x *Index) chunk(unit *table.Values, first, rows int) error {
-	x.places, x.ids = fit(x.places, rows), fit(x.ids, rows)
-	err := x.set.split(unit, first, rows, func(*stretch) {})
-	if err != nil {
+	if err := x.keys.split(unit, first, rows); err != nil {
 		return err
 	}
-	if x.disk == nil {
-		if err := x.makeRoom(0, x.divert); err != nil {
+	if x.late == nil && !x.fits() {
+		if err := x.divert(); err != nil {
 			return err
 		}
 	}
-	if x.disk != nil {
-		err := x.put(func(off int) string { return unit.Dict[unit.Codes[first+off]] })
-		x.set.row += int64(rows)
-		return err
+	if x.late != nil {
+		return x.put(unit, first, rows)
 	}
+	x.ids, x.fresh, x.found, x.hashes = fit(x.ids, rows), fit(x.fresh, rows), fit(x.found, rows), fit(x.hashes, rows)
 	for i := range rows {
 		x.ids[i] = noUnit
 	}
-	var before [shards]int
 	parallel(shards, func(i int) {
-		before[i] = x.set.shards[i].records.count
-		x.set.find(i, unit, first)
+		x.shards[i].before = len(x.shards[i].units)
+		x.shards[i].reserve(x.keys, x.ofShard(i))
+		x.keys.each(i, func(lo, hi int) { x.find(i, unit, first, lo, hi) })
 	})
-	if err := x.number(&before, rows); err != nil {
+	if err := x.number(rows); err != nil {
 		return err
 	}
 	parallel(shards, func(i int) {
-		x.set.found(i, func(s *unitShard, lo int, offs, nums []uint32) {
-			for j, off := range offs {
-				x.ids[off] = uint32(s.records.at(nums[j])[firstWord])
+		s := &x.shards[i]
+		if s.before == len(s.units) {
+			return
+		}
+		x.keys.each(i, func(lo, hi int) {
+			for at := lo; at < hi; at++ {
+				if off := x.keys.sorted[at]; off&ownRow == 0 && int(x.found[at]) >= s.before {
+					x.ids[off] = uint32(s.units[x.found[at]].is)
+				}
 			}
 		})
 	})
-	x.set.row += int64(rows)
 	return x.numbers.add(x.ids[:rows])
 }
 
-// number numbers the new units of a chunk in the order of their rows. The number replaces the row in a unit's record.
-func (x *Index) number(before *[shards]int, rows int) error {
-	made := 0
-	for i := range before {
-		s := &x.set.shards[i]
-		for n := before[i]; n < s.records.count; n++ {
-			row := int64(s.records.at(uint32(n))[firstWord] &^ ownUnit)
-			x.places[row-x.set.row] = uint64(i)<<32 | uint64(n) + 1
-			made++
+// ofShard returns the number of rows of the chunk in a shard.
+func (x *Index) ofShard(shard int) (n int) {
+	x.keys.each(shard, func(lo, hi int) { n += hi - lo })
+	return n
+}
+
+// fits reports whether the units are few enough, also if each row of the chunk is a new one.
+func (x *Index) fits() bool {
+	need, grows := int64(0), false
+	for i := range x.shards {
+		s := &x.shards[i]
+		want := s.wants(x.ofShard(i))
+		need, grows = need+want, grows || want > s.bytes()
+	}
+	return !grows || need <= x.spec.Memory/2
+}
+
+// find finds the units of rows of one shard, which stand in sorted from lo to hi, and the numbers of those that are not new.
+func (x *Index) find(shard int, unit *table.Values, first, lo, hi int) {
+	// Most of the time goes into waiting for memory. The first two loops wait for many slots, and then for many units, at
+	// once. They decide nothing: the third compares keys.
+	k, s := x.keys, &x.shards[shard]
+	mask := uint64(len(s.slots) - 1)
+	hashes, found, offs := x.hashes[lo:hi], x.found[lo:hi], k.sorted[lo:hi]
+	slots, seen := s.slots, uint64(0)
+	for i, off := range offs {
+		h := k.mix(k.read[off&offMask])
+		hashes[i] = h
+		seen += slots[h&mask]
+	}
+	for i, h := range hashes {
+		at := h & mask
+		for slots[at] != 0 && (slots[at]^h)&tagMask != 0 {
+			at = (at + 1) & mask
+		}
+		n := uint32(slots[at]) - 1
+		if found[i] = n; n != noUnit {
+			seen += s.units[n].key
 		}
 	}
-	if made == 0 {
-		return nil
-	}
-	if int64(x.next)+int64(made) >= noUnit {
-		return ErrLimit
-	}
-	for row, p := range x.places[:rows] {
-		if p == 0 {
+	x.seen.Store(seen) // so that no compiler leaves the loops out
+	for i, off := range offs {
+		if off&ownRow != 0 {
+			x.fresh[off&offMask] = ownRow
 			continue
 		}
-		x.places[row] = 0
-		r := x.set.shards[(p-1)>>32].records.at(uint32(p - 1))
-		r[firstWord] = r[firstWord]&ownUnit | uint64(x.next)
+		word, added, text := k.read[off], false, ""
+		switch n := found[i]; {
+		case k.text:
+			text = unit.Dict[unit.Codes[first+int(off)]]
+		case n != noUnit && s.units[n].key == word:
+			x.ids[off] = uint32(s.units[n].is)
+			continue
+		}
+		if found[i], added = s.find(k, hashes[i], word, text, 0); added {
+			x.fresh[off] = uint64(shard)<<32 | uint64(found[i]) + 1
+		}
+		x.ids[off] = uint32(s.units[found[i]].is)
+	}
+}
+
+// number numbers the new units of a chunk in the order of their rows.
+func (x *Index) number(rows int) error {
+	for row, at := range x.fresh[:rows] {
+		if at == 0 {
+			continue
+		}
+		if x.next == noUnit-1 {
+			return ErrLimit
+		}
+		if x.fresh[row] = 0; at == ownRow {
+			x.ids[row] = x.next
+		} else {
+			x.shards[(at-1)>>32].units[uint32(at-1)].is = uint64(x.next)
+		}
 		x.next++
 	}
 	return nil
@@ -132,17 +193,16 @@ func (x *Index) number(before *[shards]int, rows int) error {
 
 // Finish ends the table. It returns ErrNullKey if a row names no unit and the rule is to refuse.
 func (x *Index) Finish() error {
-	if err := x.set.keys.err(); err != nil {
+	if err := x.keys.err(); err != nil {
 		return err
 	}
-	x.units = int64(x.next)
-	if x.disk != nil {
+	if x.late != nil {
 		if err := x.settle(); err != nil {
 			return err
 		}
 	}
-	x.set.free()
-	if x.units > math.MaxInt32 {
+	x.shards = [shards]unitShard{}
+	if x.units = int64(x.next); x.units > math.MaxInt32 {
 		return ErrLimit
 	}
 	return nil
@@ -164,7 +224,7 @@ func (x *Index) NullRows() int64 {
 	if x.part {
 		return x.nulls
 	}
-	return x.set.keys.missing
+	return x.keys.missing
 }
 
 // Numbers writes the units' numbers of consecutive rows, or -1 for a row without a unit. After Finish, several goroutines may
@@ -192,20 +252,20 @@ func (x *Index) Close() error {
 	if x.part {
 		return nil
 	}
-	err := errors.Join(x.overflow.close(), x.numbers.disk.Close())
-	x.numbers = numbers{}
+	err := cmp.Or(x.late.Close(), x.numbers.disk.Close())
+	x.late, x.numbers, x.shards = nil, numbers{}, [shards]unitShard{}
 	return err
 }
 
 // AddTable numbers rows of one of several tables of a data set, all tables in the same index: equal keys have one number in
 // all of them (P32). The rule for rows without a unit is that of the table; the index itself was made with OwnNulls.
 func (x *Index) AddTable(nulls NullUnits, unit table.Values, rows int) error {
-	before := x.set.keys.missing
-	if x.set.keys.nulls = nulls; nulls == RefuseNulls {
-		x.set.keys.nulls = DropNulls
+	before := x.keys.missing
+	if x.keys.nulls = nulls; nulls == RefuseNulls {
+		x.keys.nulls = DropNulls
 	}
 	err := x.Add(unit, rows)
-	if err == nil && nulls == RefuseNulls && x.set.keys.missing > before {
+	if err == nil && nulls == RefuseNulls && x.keys.missing > before {
 		return ErrNullKey
 	}
 	return err
@@ -214,24 +274,20 @@ func (x *Index) AddTable(nulls NullUnits, unit table.Values, rows int) error {
 // Part returns a finished index of some of its rows, those of one table, of which nulls name no unit. It lives as long as
 // the index, which alone is closed.
 func (x *Index) Part(first, rows, nulls int64) *Index {
-	part := *x
-	part.part, part.first, part.rows, part.nulls = true, first, rows, nulls
-	return &part
+	return &Index{spec: x.spec, keys: x.keys, numbers: x.numbers, units: x.units, part: true, first: first, rows: rows, nulls: nulls}
 }
 
 // Below returns a part of an index in which the first units alone count: the rows of others belong to none.
 func (x *Index) Below(units int64) *Index {
-	part := *x.Part(x.first, x.Rows(), x.NullRows())
+	part := x.Part(x.first, x.Rows(), x.NullRows())
 	part.units = units
-	return &part
+	return part
 }
 
 // Mapped returns a finished index of other rows, whose units are among those of x: read writes their numbers, or -1, as
 // Numbers does. It has memory and a file of its own, and lives as long as x.
 func (x *Index) Mapped(rows int64, read func(first int64, dst []int32) error) (*Index, error) {
-	out := *x
-	out.part, out.first, out.disk = false, 0, nil
-	out.numbers = numbers{dir: x.spec.Dir, room: x.numbers.room}
+	out := &Index{spec: x.spec, keys: x.keys, units: x.units, numbers: numbers{dir: x.spec.Dir, room: x.numbers.room}}
 	some, ids := make([]int32, chunkRows), make([]uint32, chunkRows)
 	for first := int64(0); first < rows; first += chunkRows {
 		n := min(chunkRows, rows-first)
@@ -247,5 +303,5 @@ func (x *Index) Mapped(rows int64, read func(first int64, dst []int32) error) (*
 			return nil, err
 		}
 	}
-	return &out, nil
+	return out, nil
 }

@@ -1,142 +1,186 @@
 package units
 
 import (
-	"cmp"
+	"errors"
+	"hash/maphash"
+	"math"
 	"math/bits"
+
+	"github.com/dprelease/dprelease/internal/data/table"
 )
 
-// When units do not fit in memory, an index writes them and their numbers to partitions, and from then on all rows with
-// their keys. In the end it reads each partition on its own and finds the first row of each row's unit. Put in order again,
-// the first rows are numbered, and the other rows get the numbers of theirs.
+// When units do not fit in memory, an index sorts them and their numbers by hashes, and from then on all rows with their keys.
+// In the end it reads one part after the other, and finds the first row of each row's unit. Sorted by rows again, the first
+// rows are numbered, and the other rows get the numbers of theirs.
 
-// numbered says of a record that it holds the number of a unit in the place of a row.
-const numbered = 1 << 62
+const (
+	lateBits  = 10 // of a hash, which name the part
+	lateParts = 1 << lateBits
+	// numbered says of a unit that its number is known, in the place of its first row. ownUnit says of a row that it is a unit
+	// of its own.
+	numbered = 1 << 62
+	ownUnit  = 1 << 63
+)
 
-// divert goes over to the disk.
+// divert makes room: the units so far go to the sorter.
 func (x *Index) divert() error {
-	x.diverted = x.set.row
-	err := x.overflow.spill(func(_ int, p *partition, record []uint64, text []byte) error {
-		if record[firstWord]&ownUnit != 0 {
-			return nil // no other row has its number
-		}
-		record[firstWord] |= numbered
-		return p.writeUnit(x.set.keys, record, text)
-	})
-	x.set.free()
-	return err
-}
-
-// put writes the rows of a chunk, which split has sorted, to the partitions.
-func (x *Index) put(texts func(off int) string) error {
-	var errs [shards]error
-	parallel(shards, func(i int) {
-		k, record := x.set.keys, make([]uint64, ownWords)
-		for n := range k.stretches {
-			lo, hi := k.stretches[n].shard(i)
-			for at := lo; at < hi && errs[i] == nil; at++ {
-				off := int(k.sorted[at] & offMask)
-				record[keyWord], record[firstWord] = k.words[at], uint64(x.set.row)+uint64(off)
-				text := ""
-				if k.sorted[at]&ownRow != 0 {
-					record[firstWord] |= ownUnit
-				} else if k.text {
-					text = texts(off)
-				}
-				errs[i] = x.parts[i].writeUnit(k, record, []byte(text))
+	x.from, x.late = x.row, NewSorter(lateParts, max(x.spec.Memory/4, leastRoom), x.spec.Dir)
+	var row []uint32
+	for i := range x.shards {
+		s := &x.shards[i]
+		for _, u := range s.units {
+			key, text := u.key, ""
+			if x.keys.text {
+				text = string(s.texts.at(u.key))
+				key = maphash.String(x.keys.seed, text)
+			}
+			if err := x.putRow(&row, key, u.is|numbered, text); err != nil {
+				return err
 			}
 		}
-	})
-	return cmp.Or(errs[:]...)
-}
-
-// settle numbers the rows that were written to the disk.
-func (x *Index) settle() error {
-	var found []partition
-	for i := range x.parts {
-		if err := x.parts[i].End(); err != nil {
-			return err
-		}
-		if err := x.find(&x.parts[i], 1, &found); err != nil {
-			return err
-		}
-	}
-	x.set.free()
-	buffer := max(1<<12, min(1<<18, int(x.spec.Memory/8)/max(1, len(found))))
-	var from []stream
-	for i := range found {
-		from = append(from, &spilledResults{r: found[i].reader(buffer), record: make([]uint64, 2)})
-	}
-	firsts := newFirsts(x.diverted, x.set.row)
-	base := x.next
-	if err := merge(from, 2, x.set.row, func(record []uint64) error {
-		row, first := int64(record[0]), record[1]
-		if err := x.numbers.fill(row); err != nil {
-			return err
-		}
-		switch {
-		case first&numbered != 0:
-			return x.numbers.add([]uint32{uint32(first)})
-		case int64(first) == row:
-			if x.next == noUnit-1 {
-				return ErrLimit
-			}
-			x.next++
-			firsts.add(row)
-		}
-		return x.numbers.add([]uint32{base + firsts.rank(int64(first))})
-	}); err != nil {
-		return err
-	}
-	x.units = int64(x.next)
-	return x.numbers.fill(x.set.row)
-}
-
-// leastRoom is the memory that a partition may take, however little there is.
-const leastRoom = 1 << 16
-
-// find adds a list of the rows of a partition, each with the first row of its unit, or with the unit's number. A partition
-// whose units do not fit in memory is divided.
-func (x *Index) find(p *partition, depth int, found *[]partition) error {
-	s, k := &x.set.shards[0], x.set.keys // the memory of one shard serves all partitions in turn
-	s.reset()
-	to := partition{Stream: x.disk.Stream()}
-	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, ownWords)}
-	for range p.records {
-		if err := r.readUnit(k, &u); err != nil {
-			return err
-		}
-		row := u.record[firstWord]
-		s.reserve(k, 1)
-		first := s.records.at(s.findSpilled(k, &u))[firstWord]
-		if row&numbered != 0 {
-			continue
-		}
-		if err := to.writeWords(row&^ownUnit, first&^ownUnit); err != nil {
-			return err
-		}
-		if s.bytes() > max(x.limit, leastRoom) && s.records.count > 1 && depth < deepest {
-			return x.divide(p, depth, found)
-		}
-	}
-	if err := to.End(); err != nil {
-		return err
-	}
-	if !to.Empty() {
-		*found = append(*found, to)
+		x.shards[i] = unitShard{}
 	}
 	return nil
 }
 
-// divide finds the units of the parts of a partition.
-func (x *Index) divide(p *partition, depth int, found *[]partition) error {
-	x.set.free()
-	parts, err := p.divide(x.set.keys, ownWords, depth, func(*partReader, *partition, []uint64) error { return nil })
-	for i := 0; err == nil && i < len(parts); i++ {
-		if parts[i].records > 0 {
-			err = x.find(&parts[i], depth+1, found)
+// put puts the rows of a chunk aside.
+func (x *Index) put(unit *table.Values, first, rows int) error {
+	var row []uint32
+	for i, shard := range x.keys.of[:rows] {
+		if shard < 0 {
+			continue
+		}
+		key, is, text := x.keys.read[i], uint64(x.row)+uint64(i), ""
+		if shard >= ownShard {
+			key, is = is, is|ownUnit
+		} else if x.keys.text {
+			text = unit.Dict[unit.Codes[first+i]]
+		}
+		if err := x.putRow(&row, key, is, text); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// putRow puts a key aside, and what is known of its unit.
+func (x *Index) putRow(row *[]uint32, key, is uint64, text string) error {
+	*row = append((*row)[:0], uint32(key), uint32(key>>32), uint32(is), uint32(is>>32))
+	if x.keys.text && is&ownUnit == 0 {
+		*row = appendText(*row, text)
+	}
+	return x.late.Add(int(x.keys.mix(key)>>(64-lateBits)), *row...)
+}
+
+// eachLate visits what was put aside in a part.
+func (x *Index) eachLate(part int, visit func(hash, key, is uint64, text string) error) error {
+	return x.late.Each(part, func(rows []uint32) error {
+		for len(rows) > 0 {
+			key, is, text := uint64(rows[1])<<32|uint64(rows[0]), uint64(rows[3])<<32|uint64(rows[2]), ""
+			if rows = rows[4:]; x.keys.text && is&ownUnit == 0 {
+				text, rows = textOf(rows)
+			}
+			if err := visit(x.keys.mix(key), key, is, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// settle numbers the rows that were put aside.
+func (x *Index) settle() error {
+	span := (x.row/lateParts/chunkRows + 1) * chunkRows // of the rows of a part
+	byRow := NewSorter(int((x.row+span-1)/span), max(x.spec.Memory/8, leastRoom), x.spec.Dir)
+	defer byRow.Close()
+	for part := range lateParts {
+		err := x.findLate(part, 0, 0, func(row, first uint64) error {
+			return byRow.Add(int(row)/int(span), uint32(row%uint64(span)), uint32(first), uint32(first>>32))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	x.shards[0] = unitShard{}
+	known, base, of := newFirsts(x.from, x.row), x.next, make([]uint64, span) // of: the first rows, plus one
+	for part := x.from / span; part*span < x.row; part++ {
+		clear(of)
+		err := byRow.Each(int(part), func(rows []uint32) error {
+			for ; len(rows) > 0; rows = rows[3:] {
+				of[rows[0]] = (uint64(rows[2])<<32 | uint64(rows[1])) + 1
+			}
+			return nil
+		})
+		for row := max(part*span, x.from); err == nil && row < min((part+1)*span, x.row); row++ {
+			id, first := uint32(noUnit), of[row-part*span]-1
+			switch {
+			case first == math.MaxUint64:
+			case first&numbered != 0:
+				id = uint32(first)
+			case x.next == noUnit-1:
+				return ErrLimit
+			default:
+				if int64(first) == row {
+					known.add(row)
+					x.next++
+				}
+				id = base + known.rank(int64(first))
+			}
+			err = x.numbers.add([]uint32{id})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leastRoom is the memory of a sorter, and of the units of a part, however little there is.
+const leastRoom = 1 << 16
+
+// deepest bounds how often a part is halved. Only a unit with a very long key comes so far, and it fits.
+const deepest = 20
+
+// errLate says that the units of a part do not fit in memory.
+var errLate = errors.New("units: a part does not fit in memory")
+
+// findLate finds for each row of a part the first row of its unit, or the unit's number. Where the units do not fit in memory, it
+// reads the part once for each half of them, by the next bit of their hashes.
+func (x *Index) findLate(part, depth int, half uint64, visit func(row, first uint64) error) error {
+	s, k := &x.shards[0], x.keys
+	s.reset()
+	mine := func(hash uint64) bool { return hash<<lateBits>>(64-depth) == half }
+	err := x.eachLate(part, func(hash, key, is uint64, text string) error {
+		if is&ownUnit != 0 || !mine(hash) {
+			return nil
+		}
+		s.reserve(k, 1)
+		s.find(k, hash, key, text, is)
+		if s.bytes() > max(x.spec.Memory/8, leastRoom) && len(s.units) > 1 && depth < deepest {
+			return errLate
+		}
+		return nil
+	})
+	if err == errLate {
+		*s = unitShard{}
+		if err = x.findLate(part, depth+1, 2*half, visit); err == nil {
+			err = x.findLate(part, depth+1, 2*half+1, visit)
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return x.eachLate(part, func(hash, key, is uint64, text string) error {
+		switch {
+		case is&numbered != 0 || !mine(hash):
+			return nil
+		case is&ownUnit != 0:
+			return visit(is&^ownUnit, is&^ownUnit)
+		}
+		at, _ := s.find(k, hash, key, text, is)
+		return visit(is, s.units[at].is)
+	})
 }
 
 // firsts is the set of the rows that are the first ones of their units. It counts those before a row.

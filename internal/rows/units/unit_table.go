@@ -2,8 +2,8 @@ package units
 
 import "encoding/binary"
 
-// slotTable finds the units of one shard. A slot holds the upper half of a hash and the number of a unit, plus one; an empty
-// slot is 0. So a lookup usually goes to two places in memory: a slot, and the unit's record, which holds the key.
+// slotTable finds the units of one shard. A slot holds the upper half of a hash and the place of a unit, plus one; an empty
+// slot is 0. So a lookup usually goes to two places in memory: a slot, and the unit itself, which holds the key.
 type slotTable struct {
 	slots []uint64
 	used  int
@@ -33,34 +33,6 @@ func (t *slotTable) put(hash uint64, unit uint32) {
 	t.slots[at] = hash&tagMask | uint64(unit) + 1
 }
 
-// records is a list of records of the same number of words.
-type records struct {
-	stride int
-	words  []uint64
-	count  int
-}
-
-// room returns the number of words of a list with room for more records.
-func (r *records) room(more int) int {
-	need, have := (r.count+more)*r.stride, len(r.words)
-	if need <= have {
-		return have
-	}
-	return max(need, have+have/2)
-}
-
-func (r *records) reserve(more int) {
-	if n := r.room(more); n > len(r.words) {
-		r.words = append(make([]uint64, 0, n), r.words...)[:n]
-	}
-}
-
-// at returns a record. It is valid until the next call of reserve.
-func (r *records) at(n uint32) []uint64 {
-	i := int(n) * r.stride
-	return r.words[i : i+r.stride : i+r.stride]
-}
-
 // texts holds the keys of a shard whose keys are texts. A text is named by its page and its place there.
 type texts struct {
 	pages [][]byte
@@ -84,4 +56,87 @@ func (t *texts) add(s string) uint64 {
 func (t *texts) at(name uint64) []byte {
 	b := t.pages[name>>32][uint32(name):]
 	return b[4 : 4+binary.LittleEndian.Uint32(b)]
+}
+
+// unitShard holds the units whose hashes have the same top bits.
+type unitShard struct {
+	slotTable
+	units  []knownUnit
+	before int // how many there were before the chunk
+	texts  texts
+}
+
+// knownUnit is the key of a unit, or the name of its text, and what is known of it: its number, or where it was seen first.
+type knownUnit struct{ key, is uint64 }
+
+const knownBytes = 16
+
+func (s *unitShard) bytes() int64 {
+	return 8*int64(len(s.slots)) + knownBytes*int64(cap(s.units)) + s.texts.bytes
+}
+
+// room returns how many units the shard would have room for, after more were reserved.
+func (s *unitShard) room(more int) int {
+	if need := len(s.units) + more; need > cap(s.units) {
+		return max(need, cap(s.units)+cap(s.units)/2)
+	}
+	return cap(s.units)
+}
+
+// wants returns what bytes would return with room for more units.
+func (s *unitShard) wants(more int) int64 {
+	if more == 0 {
+		return s.bytes()
+	}
+	return 8*int64(s.grown(more)) + knownBytes*int64(s.room(more)) + s.texts.bytes
+}
+
+// reserve makes room for more units.
+func (s *unitShard) reserve(k *keyer, more int) {
+	if more == 0 {
+		return
+	}
+	if n := s.room(more); n > cap(s.units) {
+		s.units = append(make([]knownUnit, 0, n), s.units...)
+	}
+	size := s.grown(more)
+	if size == len(s.slots) {
+		return
+	}
+	s.slots = make([]uint64, size)
+	for n, u := range s.units {
+		s.put(k.hash(s, u.key), uint32(n))
+	}
+}
+
+// find returns the place of a unit by its key: of the text if keys are texts, else of the word. It adds a new unit, of which it
+// is known what is says. The caller has reserved room for it.
+func (s *unitShard) find(k *keyer, hash, word uint64, text string, is uint64) (place uint32, added bool) {
+	mask := uint64(len(s.slots) - 1)
+	for at := hash & mask; ; at = (at + 1) & mask {
+		slot := s.slots[at]
+		if slot == 0 {
+			if k.text {
+				word = s.texts.add(text)
+			}
+			n := uint32(len(s.units))
+			s.units = append(s.units, knownUnit{word, is})
+			s.slots[at] = hash&tagMask | uint64(n) + 1
+			s.used++
+			return n, true
+		}
+		if (slot^hash)&tagMask != 0 {
+			continue
+		}
+		n := uint32(slot&slotUnit - 1)
+		if key := s.units[n].key; key == word && !k.text || k.text && string(s.texts.at(key)) == text {
+			return n, false
+		}
+	}
+}
+
+// reset forgets the units and keeps the memory.
+func (s *unitShard) reset() {
+	clear(s.slots)
+	s.used, s.units, s.texts = 0, s.units[:0], texts{}
 }

@@ -1,4 +1,4 @@
-package keys
+package units
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/unlinked"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -54,23 +56,23 @@ func TestCounter(t *testing.T) {
 
 // A million keys, of which memory holds a tenth: those that many units have are selected, and hardly another one.
 func TestMillionKeys(t *testing.T) {
-	g, err := NewGeometric(1, 1e-7, 1)
+	g, err := keys.NewGeometric(1, 1e-7, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const keys = 1_000_000
-	c := NewCounter(keys/10*(entryBytes+8), t.TempDir())
+	const many = 1_000_000
+	c := NewCounter(many/10*(entryBytes+8), t.TempDir())
 	defer c.Close()
 	for round := range 2 {
-		for i := range keys {
-			if round == 0 || i%(keys/100) == 0 {
+		for i := range many {
+			if round == 0 || i%(many/100) == 0 {
 				if err := c.Add(strconv.Itoa(i), int64(1+40*round)); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 	}
-	s, err := Select(t.Context(), c.Counts, g, 1000, source(t))
+	s, err := keys.Select(t.Context(), c.Counts, g, 1000, must(noise.NewSource()))
 	// A key of one unit is kept once in ten million: more than six of a million in less than one run in ten million.
 	if err != nil || len(s.Keys) < 100 || len(s.Keys) > 106 || c.spills < 9 {
 		t.Fatal(len(s.Keys), c.spills, err)
