@@ -16,8 +16,7 @@
 //		return err // pipeline.Problems: each with its file, line and column
 //	}
 //	done, err := pipeline.Run(ctx, j, pipeline.Options{
-//		Self:     "/usr/local/bin/dprelease",
-//		Builtins: []sdk.Description{mean.Mechanism{}.Describe()},
+//		Mechanisms: "/usr/local/bin/dprelease-mechanisms",
 //	})
 //
 // The releases then stand in the folder done.Dir, with a report. Their values are in
@@ -27,9 +26,9 @@
 //
 // Mechanisms run in child processes, which get the columns that they asked for and
 // nothing else. A job may name its own plugins, by path and digest: they need nothing
-// here. For the built-in ones, Options.Self is a program that serves them: an installed
-// dprelease, or your own. If it is your own (os.Executable), look for [ServeArgument]
-// before you do anything else in main. The example of Run shows it.
+// here. For the built-in ones, Options.Mechanisms is a program that serves them: an installed
+// dprelease-mechanisms of the version of this module, or your own. If it is your own (os.Executable), look for
+// [ServeArgument] before you do anything else in main. The example of Run shows it.
 //
 // # What it costs
 //

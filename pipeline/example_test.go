@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/dprelease/dprelease/pipeline"
-	"github.com/dprelease/dprelease/plugins/mean"
-	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 const exampleJob = `version: 1
@@ -55,7 +53,7 @@ func ExampleRun() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	o := pipeline.Options{Self: self, Builtins: []sdk.Description{mean.Mechanism{}.Describe()}}
+	o := pipeline.Options{Mechanisms: self}
 
 	j, err := pipeline.Load(path, os.LookupEnv)
 	if err != nil {

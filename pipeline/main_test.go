@@ -13,7 +13,6 @@ import (
 
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/mean"
-	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
 )
 
@@ -46,7 +45,7 @@ func options(t *testing.T) pipeline.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pipeline.Options{Self: self, Builtins: []sdk.Description{mean.Mechanism{}.Describe()}}
+	return pipeline.Options{Mechanisms: self}
 }
 
 // A job says what it is, and its faults say where they are.

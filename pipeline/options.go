@@ -4,10 +4,9 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// ServeArgument is the one argument with which a run starts the program Options.Self.
+// ServeArgument is the one argument with which a run starts the program Options.Mechanisms.
 // A program whose only argument it is must serve its mechanisms and do nothing else:
 //
 //	if len(os.Args) == 2 && os.Args[1] == pipeline.ServeArgument {
@@ -24,13 +23,11 @@ type Options struct {
 	Observer    Observer // told what happens; may be nil
 	Diagnostics bool     // write CONFIDENTIAL-diagnostics.json
 
-	// Self is the program that serves the built-in mechanisms: this one (os.Executable),
-	// which then has to look for ServeArgument, or the path of a dprelease. Companions, such as the engine that
-	// a job names, lie in its folder.
-	Self string
-	// Builtins describes the mechanisms of Self. A job may use those that are listed.
-	Builtins []sdk.Description
-	Version  string // of this program, for the report
+	// Mechanisms is the program that serves the built-in mechanisms: an installed dprelease-mechanisms of the
+	// version of this module, or this one (os.Executable), which then has to look for ServeArgument. Other companions,
+	// such as the engine that a job names, lie in its folder.
+	Mechanisms string
+	Version    string // of this program, for the report
 	// SoleParent says that this process has no children but plugins, so that every
 	// orphan of theirs can be found and killed.
 	SoleParent bool
@@ -71,7 +68,7 @@ type Options struct {
 // inner hands the settings to the verbs.
 func (o Options) inner() pipeline.Options {
 	in := pipeline.Options{
-		Diagnostics: o.Diagnostics, Self: o.Self, Builtins: o.Builtins, Version: o.Version, SoleParent: o.SoleParent,
+		Diagnostics: o.Diagnostics, Mechanisms: o.Mechanisms, Version: o.Version, SoleParent: o.SoleParent,
 		Plans: o.Plans, Apart: o.Apart, Again: o.Again, Revise: o.Revise, CatchUp: o.CatchUp, Wait: o.Wait, PublishAt: o.PublishAt,
 		CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
 	}

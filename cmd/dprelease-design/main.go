@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
 	"time"
 
 	"github.com/dprelease/dprelease/cmd/dprelease/signals"
@@ -19,11 +18,6 @@ var release = ""
 func main() { os.Exit(realMain()) }
 
 func realMain() int {
-	if command.Serving(os.Args[1:]) {
-		signal.Reset() // the host ends a mechanism, and hears nothing from it
-		command.ServeBuiltins()
-		return command.ExitDone
-	}
 	// dprelease passes on what a terminal has signalled to both.
 	ctx, stop := command.Interruptible(context.Background(), signals.Received, time.Second)
 	defer stop()

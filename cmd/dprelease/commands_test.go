@@ -175,7 +175,7 @@ func TestOptionsReachTheRun(t *testing.T) {
 	if exit, _, _ := try(context.Background(), s, "run", "--diagnostics", "j.yaml"); exit != 0 {
 		t.Fatal(exit)
 	}
-	if o := s.got; !o.Diagnostics || o.Self != "/self" || len(o.Builtins) == 0 || o.Version == "" || !o.SoleParent {
+	if o := s.got; !o.Diagnostics || o.Mechanisms != "/dprelease-mechanisms" || len(o.Builtins) == 0 || o.Version == "" || !o.SoleParent {
 		t.Errorf("options are %+v", o)
 	}
 }

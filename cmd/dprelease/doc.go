@@ -3,8 +3,8 @@
 //
 // The command line is thin: it reads flags, calls package pipeline or package
 // account, prints what they answer, and turns errors into the exit codes of
-// docs/exit-codes.md. It holds the list of the built-in mechanisms, which run as
-// a child process of this same program (the hidden command __mechanism).
+// docs/exit-codes.md. The built-in mechanisms are not in it: they run in a child process, the companion
+// dprelease-mechanisms.
 //
 // It promises that standard output holds the answer and nothing else, that an
 // error is one line for each problem (laid out on a terminal, package internal/say/prose)

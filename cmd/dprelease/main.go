@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
 	"slices"
 
 	"github.com/dprelease/dprelease/cmd/dprelease/signals"
@@ -18,11 +17,6 @@ var release = ""
 func main() { os.Exit(realMain()) }
 
 func realMain() int {
-	if command.Serving(os.Args[1:]) {
-		signal.Reset() // the host ends a mechanism, and hears nothing from it
-		command.ServeBuiltins()
-		return command.ExitDone
-	}
 	e := &environment{Environment: command.OfProcess(release), jobs: pipelineJobs{}}
 	if slices.Contains(os.Args[1:], "run") { // nothing else reads a private row
 		e.Errw = apart()

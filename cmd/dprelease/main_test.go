@@ -19,13 +19,16 @@ import (
 	"github.com/dprelease/dprelease/internal/author"
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
+	"github.com/dprelease/dprelease/plugins/builtin"
+	"github.com/dprelease/dprelease/plugins/sdk/serve"
 )
 
 // TestMain lets this test binary be the program: in the scripts as the command
 // dprelease, as its companion dprelease-design, and as the child process that serves a built-in mechanism.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__mechanism" {
-		os.Exit(realMain())
+		serve.Mechanisms(builtin.Served()...)
+		return
 	}
 	os.Unsetenv("COLUMNS") // of who runs the tests: it would break the lines that they read
 	testscript.Main(tests{m}, map[string]func(){"dprelease": main, designer.Name: design, crashing: crash})
@@ -49,9 +52,11 @@ func (m tests) Run() int {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// The companion lies beside the program, which is this test binary.
-	if err := os.Symlink(self, filepath.Join(filepath.Dir(self), designer.Name)); err != nil && !errors.Is(err, fs.ErrExist) {
-		log.Fatal(err)
+	// The companions lie beside the program, which is this test binary.
+	for _, name := range []string{designer.Name, "dprelease-mechanisms"} {
+		if err := os.Symlink(self, filepath.Join(filepath.Dir(self), name)); err != nil && !errors.Is(err, fs.ErrExist) {
+			log.Fatal(err)
+		}
 	}
 	return m.M.Run()
 }

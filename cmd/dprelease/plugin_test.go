@@ -242,7 +242,7 @@ func TestPluginUsage(t *testing.T) {
 		Name                string
 		Weighted, Intervals bool
 	}
-	if err := json.Unmarshal([]byte(stdout), &all); err != nil || exit != 0 || len(all) != len(command.Builtins) {
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil || exit != 0 || len(all) != len(command.BuiltinNames()) {
 		t.Errorf("list: exit %d, %v: %s", exit, err, stdout)
 	}
 	able := map[string][2]bool{}

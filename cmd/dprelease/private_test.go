@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/linear"
 )
 
@@ -370,7 +370,7 @@ func TestNothingButTheReleasesDependsOnData(t *testing.T) {
 			})
 		}
 	}
-	for name := range command.Builtins {
+	for name := range builtin.Mechanisms() {
 		if !strings.Contains(used, "mechanism: "+name+",") {
 			t.Errorf("no case has the mechanism %s", name)
 		}

@@ -43,7 +43,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
   event: {gaussian: {sigma: 2}}
   query: {delta: 1e-6}'`,
 	}
-	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.ledger(), e.schema(), e.Version(), e.Man(&designer), e.mechanism())
+	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.ledger(), e.schema(), e.Version(), e.Man(&designer))
 	root.AddCommand(e.companions()...)
 	e.Complete(root, offered)
 	return root

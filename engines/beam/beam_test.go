@@ -428,10 +428,7 @@ func options(t testing.TB) pipeline.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := pipeline.Options{Self: self, EngineProgram: self, Version: "test", SoleParent: true} // as the command says
-	for _, m := range builtin.Mechanisms() {
-		o.Builtins = append(o.Builtins, m.Describe())
-	}
+	o := pipeline.Options{Mechanisms: self, EngineProgram: self, Version: "test", SoleParent: true} // as the command says
 	return o
 }
 

@@ -27,7 +27,7 @@ the table, into this folder when you save; with a JOB it changes that file.`,
   dprelease design job.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s := &design.Session{Path: "job.yaml", Getenv: e.Getenv, Self: e.Self, Version: e.About().Version, Set: e.Set}
+			s := &design.Session{Path: "job.yaml", Getenv: e.Getenv, Mechanisms: e.Mechanisms(), Version: e.About().Version, Set: e.Set}
 			if len(args) > 0 {
 				switch ext := strings.ToLower(filepath.Ext(args[0])); ext {
 				case ".yaml", ".yml":

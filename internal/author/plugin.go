@@ -48,8 +48,7 @@ func (e *environment) pluginList() *cobra.Command {
 			}
 			var text strings.Builder
 			all := []listed{}
-			for _, name := range command.BuiltinNames() {
-				d := command.Builtins[name].Describe()
+			for _, d := range command.DescribeBuiltins() {
 				l := listed{Name: d.Name, Version: d.Version, Summary: d.Summary, Designs: d.Designs, SelfNoising: d.SelfNoising,
 					Weighted: d.Weighted, Intervals: d.Takes("interval")}
 				for _, r := range d.Relations {

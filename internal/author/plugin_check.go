@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,14 +49,14 @@ The verdict is REFUTED (exit code 5) or NOT REFUTED (0), which is no proof.`,
 			if (len(args) == 1) == (x.builtin != "") || len(args) > 1 {
 				return errors.New("give either the path of a plugin or --builtin NAME")
 			}
-			if x.builtin != "" && command.Builtins[x.builtin] == nil {
+			if x.builtin != "" && !slices.Contains(command.BuiltinNames(), x.builtin) {
 				return fmt.Errorf("no built-in mechanism %q%s; see dprelease plugin list", x.builtin,
 					command.DidYouMean("", x.builtin, command.BuiltinNames()))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			cmd := host.Command{Name: x.builtin, Path: e.Self, Args: []string{pipeline.ServeArgument}, Mechanism: x.builtin}
+			cmd := host.Command{Name: x.builtin, Path: e.Mechanisms(), Args: []string{pipeline.ServeArgument}, Mechanism: x.builtin}
 			if x.builtin == "" {
 				var err error
 				if cmd, err = pluginFile(args[0]); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plan/planner"
 	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
 // study is one question to the planner.
@@ -110,7 +111,7 @@ func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
 	price, done := pipeline.Pricer(ctx, j, e.Options())
 	defer done()
 	settings := planner.Settings{
-		Price: price, Mechanisms: command.Builtins, Release: s.Release, Repetitions: s.Repetitions, Seed: 1, Progress: progress,
+		Price: price, Mechanisms: builtin.Mechanisms(), Release: s.Release, Repetitions: s.Repetitions, Seed: 1, Progress: progress,
 	}
 	r, err := s.ask(ctx, j, settings)
 	stop()

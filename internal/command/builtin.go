@@ -1,39 +1,57 @@
 package command
 
 import (
-	"maps"
-	"slices"
+	_ "embed"
+	"encoding/json"
+	"sync"
 
+	"github.com/dprelease/dprelease/internal/data/companion"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/plugins/sdk/serve"
 )
 
-// Builtins are the mechanisms that come with the programs. They run as a child process of
-// the program that uses them, over the same protocol as anybody's.
-var Builtins = builtin.Mechanisms()
+//go:generate go run ./generate builtin.json
+
+// stored are the descriptions of the built-in mechanisms, with other words for them. The program that serves them must
+// describe them so.
+//
+//go:embed builtin.json
+var stored []byte
+
+// Builtin is a built-in mechanism as programs know it that do not serve it.
+type Builtin struct {
+	sdk.Description
+	// Words are other words for it, in lower case with underscores.
+	Words []string
+}
+
+var builtins = sync.OnceValue(func() (all []Builtin) {
+	if err := json.Unmarshal(stored, &all); err != nil {
+		panic("builtin.json: " + err.Error()) // a test reads it
+	}
+	return all
+})
+
+// Mechanisms is the path of the program that serves the built-in mechanisms. It is handed rows, so it lies beside this one.
+func (e *Environment) Mechanisms() string { return companion.Beside(e.Self, "dprelease-mechanisms") }
 
 // BuiltinNames lists the names of the built-in mechanisms in order.
-func BuiltinNames() []string { return slices.Sorted(maps.Keys(Builtins)) }
+func BuiltinNames() (names []string) {
+	for _, b := range builtins() {
+		names = append(names, b.Name)
+	}
+	return names
+}
 
-// DescribeBuiltins returns the descriptions of the built-in mechanisms.
-func DescribeBuiltins() []sdk.Description {
-	var all []sdk.Description
-	for _, name := range BuiltinNames() {
-		all = append(all, Builtins[name].Describe())
+// DescribeBuiltins returns the descriptions of the built-in mechanisms, in the order of their names.
+func DescribeBuiltins() (all []sdk.Description) {
+	for _, b := range builtins() {
+		all = append(all, b.Description)
 	}
 	return all
 }
-
-// Serving reports whether a command line asks this process to serve the built-in
-// mechanisms. A host waits for it: there is no command line to read, nothing to set up.
-func Serving(args []string) bool { return len(args) == 1 && args[0] == pipeline.ServeArgument }
-
-// ServeBuiltins serves the built-in mechanisms. A host uses a process for one of them.
-func ServeBuiltins() { serve.Mechanisms(builtin.Served()...) }
 
 // Load reads a job and checks the names of its mechanisms, in one pass: the pipeline does
 // not know which are built in.
@@ -47,7 +65,11 @@ func Named(j *job.Job, err error) (*job.Job, error) {
 	if j == nil || err != nil && problems == nil {
 		return nil, err
 	}
-	if problems = append(problems, j.CheckMechanisms(BuiltinNames(), builtin.Words())...); len(problems) > 0 {
+	words := map[string][]string{}
+	for _, b := range builtins() {
+		words[b.Name] = b.Words
+	}
+	if problems = append(problems, j.CheckMechanisms(BuiltinNames(), words)...); len(problems) > 0 {
 		// There will be no plan to find these.
 		problems = append(problems, plan.ParamProblems(j, DescribeBuiltins())...)
 	}

@@ -28,7 +28,7 @@ var described = sync.OnceValue(func() map[string]sdk.Description {
 // options are those of every verb of the pipeline.
 func (s *Session) options() pipeline.Options {
 	// several plans at once: none is the sole parent
-	return pipeline.Options{Self: s.Self, Version: s.Version, Builtins: command.DescribeBuiltins()}
+	return pipeline.Options{Mechanisms: s.Mechanisms, Version: s.Version, Builtins: command.DescribeBuiltins()}
 }
 
 // read reads the text of a job as the command check does.

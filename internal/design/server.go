@@ -25,12 +25,12 @@ import (
 
 // Session is one page: the job that it designs, and what it needs to plan it.
 type Session struct {
-	Path    string // of the job, which need not be there yet
-	Table   string // of a new job
-	Getenv  func(string) (string, bool)
-	Set     []string // values of the job's variables
-	Self    string   // the program that serves the mechanisms
-	Version string
+	Path       string // of the job, which need not be there yet
+	Table      string // of a new job
+	Getenv     func(string) (string, bool)
+	Set        []string // values of the job's variables
+	Mechanisms string   // the program that serves the mechanisms
+	Version    string
 
 	mu   sync.Mutex
 	said string // the table whose first line holds names, as the person said

@@ -28,7 +28,7 @@ func session(t *testing.T, name, text string) (*Session, http.Handler) {
 	t.Helper()
 	s := &Session{Path: filepath.Join(t.TempDir(), name), Getenv: func(string) (string, bool) { return "", false }}
 	var err error
-	if s.Self, err = os.Executable(); err != nil {
+	if s.Mechanisms, err = os.Executable(); err != nil {
 		t.Fatal(err)
 	}
 	if text != "" {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plan/planner"
+	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
 // compared is the planner's account of one table: how exact it would be, and how samples would change that.
@@ -42,7 +42,7 @@ func (s *Session) compare(ctx context.Context, w *words, text, release string) (
 	}
 	price, stop := pipeline.Pricer(ctx, j, s.options())
 	defer stop()
-	settings := planner.Settings{Price: price, Mechanisms: command.Builtins, Release: release, Repetitions: repetitions, Seed: 1}
+	settings := planner.Settings{Price: price, Mechanisms: builtin.Mechanisms(), Release: release, Repetitions: repetitions, Seed: 1}
 	out := &compared{words: w, Release: release}
 	if err := out.error(ctx, j, settings); err != nil {
 		return nil, err

@@ -117,7 +117,7 @@ func TestFrameMustMatch(t *testing.T) {
 // A plugin that is not the one that was named, or is none, ends with exit code 5
 // before anything is read.
 func TestWrongPlugin(t *testing.T) {
-	self := options().Self
+	self := options().Mechanisms
 	for name, c := range map[string]struct{ path, sha, code string }{
 		"wrong checksum": {self, strings.Repeat("0", 64), "PLUGIN_CHECKSUM"},
 		"no plugin":      {"/bin/true", "SHA", "PLUGIN_START"},

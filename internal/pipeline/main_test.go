@@ -60,11 +60,7 @@ func options() pipeline.Options {
 	if err != nil {
 		panic(err)
 	}
-	var descriptions []sdk.Description
-	for _, m := range builtins {
-		descriptions = append(descriptions, m.Describe())
-	}
-	return pipeline.Options{Self: self, Builtins: descriptions, Version: "test", CreateLedger: true}
+	return pipeline.Options{Mechanisms: self, Version: "test", CreateLedger: true}
 }
 
 // example is a table of the examples.

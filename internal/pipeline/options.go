@@ -15,7 +15,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// ServeArgument is the one argument with which a run starts the program Options.Self.
+// ServeArgument is the one argument with which a run starts the program Options.Mechanisms.
 // A program whose only argument it is must serve its mechanisms and do nothing else:
 //
 //	if len(os.Args) == 2 && os.Args[1] == pipeline.ServeArgument {
@@ -32,14 +32,14 @@ type Options struct {
 	Observer    Observer // told what happens; may be nil
 	Diagnostics bool     // write CONFIDENTIAL-diagnostics.json
 
-	// Self is the program that serves the built-in mechanisms: this one (os.Executable),
-	// which then has to look for ServeArgument, or the path of a dprelease.
-	Self string
-	// Builtins describes the mechanisms of Self. A job may use those that are listed.
+	// Mechanisms is the program that serves the built-in mechanisms: an installed dprelease-mechanisms of this
+	// program's version, or this one (os.Executable), which then has to look for ServeArgument.
+	Mechanisms string
+	// Builtins are the descriptions that the built-in mechanisms must give of themselves; nil stands for any.
 	Builtins []sdk.Description
 	Version  string // of this program, for the report
 	// EngineProgram is the program of the engine that a job names. "" stands for dprelease-KIND in the
-	// folder of Self.
+	// folder of Mechanisms.
 	EngineProgram string
 	// SoleParent says that this process has no children but plugins, so that every
 	// orphan of theirs can be found and killed.
@@ -116,7 +116,7 @@ func (o Options) engine(ctx context.Context, p *plan.Priced, t *run.OpenedTable)
 	}
 	path, err := o.EngineProgram, error(nil)
 	if path == "" {
-		if path, err = engine.Find(o.Self); err != nil {
+		if path, err = engine.Find(o.Mechanisms); err != nil {
 			return nil, none, err
 		}
 	}
@@ -152,7 +152,7 @@ func (o Options) reach(point string) {
 
 func (o Options) programs(j *Job) run.Programs {
 	alone := o.SoleParent && !j.Engine.Elsewhere() // the program of an engine is a child, and no plugin's
-	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: alone, Plans: o.Plans, Apart: o.Apart}
+	return run.Programs{Mechanisms: o.Mechanisms, Builtins: o.Builtins, SoleParent: alone, Plans: o.Plans, Apart: o.Apart}
 }
 
 func (o Options) budget(watch func(run.Progress)) budget.Options {

@@ -7,7 +7,6 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/plugins/asked"
-	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -47,7 +46,7 @@ func unitsOf(result sdk.Result) (bins []float64, sd float64) {
 	}
 	for i, about := range column(asked.About).String {
 		if about == asked.Units {
-			bins, sd = append(bins, column(linear.EstimateField).Float64[i]), column(linear.SDField).Float64[i]
+			bins, sd = append(bins, column(sdk.EstimateField).Float64[i]), column(sdk.SDField).Float64[i]
 		}
 	}
 	return bins, sd

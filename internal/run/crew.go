@@ -7,6 +7,7 @@ import (
 	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 )
 
 // crew are the processes that serve the built-in mechanisms of a job. Each process serves all of them, and many releases
@@ -14,6 +15,7 @@ import (
 type crew struct {
 	command host.Command
 	limits  host.Limits
+	open    func() (*sandbox.Executable, error) // opens the program once: all processes are of one build
 
 	mu      sync.Mutex
 	workers []*worker
@@ -52,13 +54,27 @@ func (c *crew) worker(ctx context.Context, alone bool) *worker {
 			return w
 		}
 	}
-	w := &worker{start: sync.OnceValues(func() (*host.Plugin, error) { return host.Start(ctx, c.command, c.limits) }), serves: 1, alone: alone}
+	w := &worker{start: sync.OnceValues(func() (*host.Plugin, error) { return c.begin(ctx) }), serves: 1, alone: alone}
 	c.workers = append(c.workers, w)
 	return w
 }
 
+// begin starts a process.
+func (c *crew) begin(ctx context.Context) (*host.Plugin, error) {
+	exe, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	command := c.command
+	command.Opened = exe
+	return host.Start(ctx, command, c.limits)
+}
+
 // close ends all processes.
 func (c *crew) close() {
+	if len(c.workers) == 0 {
+		return
+	}
 	var all guard.Group
 	for _, w := range c.workers {
 		if p, err := w.start(); err == nil {
@@ -66,6 +82,9 @@ func (c *crew) close() {
 		}
 	}
 	all.Wait()
+	if exe, err := c.open(); err == nil {
+		exe.Close()
+	}
 }
 
 // mostShared bounds what a release may hold that shares its process: values of its columns, and rows of its result. So eight

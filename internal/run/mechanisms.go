@@ -45,6 +45,8 @@ type mechanism struct {
 	witness  *host.Plugin   // of a plugin: a second process, which is asked everything again
 	crew     *crew          // of a built-in mechanism, else nil
 
+	described string // the digest of the description that a built-in mechanism must give; "": any
+
 	mu   sync.Mutex
 	idle []Process
 	made map[string]answered // the plans of a plugin, by what it was asked
@@ -65,10 +67,8 @@ const startsAtOnce = 4
 // waits for it, and hears then what went wrong.
 func NewMechanisms(ctx context.Context, j *job.Job, from Programs) *Mechanisms {
 	m := &Mechanisms{job: j, from: from, known: map[string]func() (*mechanism, error){}}
-	m.crew = &crew{
-		command: host.Command{Name: "built-in", Path: from.Self, Args: []string{ServeArgument}, Confine: sandbox.Confinement{Mode: sandbox.Mode(j.Sandbox)}},
-		limits:  host.Limits{SoleParent: from.SoleParent},
-	}
+	command := host.Command{Name: "built-in", Path: from.Mechanisms, Args: []string{ServeArgument}, Confine: sandbox.Confinement{Mode: sandbox.Mode(j.Sandbox)}}
+	m.crew = &crew{command: command, limits: host.Limits{SoleParent: from.SoleParent}, open: sync.OnceValues(command.Open)}
 	ctx, m.cancel = context.WithCancel(ctx)
 	places := make(chan struct{}, startsAtOnce)
 	for _, r := range j.Releases {
@@ -143,8 +143,11 @@ func (k *mechanism) meet(ctx context.Context, p *host.Plugin) (err error) {
 	if k.about, err = p.Describe(ctx); err != nil {
 		return err
 	}
-	if k.approval != nil && catalog.Describe(k.about) != k.approval.Description {
+	switch said := catalog.Describe(k.about); {
+	case k.approval != nil && said != k.approval.Description:
 		return &host.Error{Code: host.CodeDescription, Plugin: k.command.Name, Detail: "it does not describe itself as it did when it was approved"}
+	case k.described != "" && said != k.described:
+		return &host.Error{Code: host.CodeProgram, Plugin: k.command.Name, Detail: k.crew.command.Path + ": it describes the mechanism otherwise than this program knows it"}
 	}
 	if k.witness != nil {
 		again, err := k.witness.Describe(ctx)
@@ -192,10 +195,11 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 		}
 		return k, nil
 	}
-	if !slices.ContainsFunc(m.from.Builtins, func(d sdk.Description) bool { return d.Name == name }) {
-		return nil, fmt.Errorf("no mechanism of the name %q", name)
+	k := &mechanism{command: host.Command{Name: name}, builtin: true, crew: m.crew}
+	if i := slices.IndexFunc(m.from.Builtins, func(d sdk.Description) bool { return d.Name == name }); i >= 0 {
+		k.described = catalog.Describe(m.from.Builtins[i])
 	}
-	return &mechanism{command: host.Command{Name: name}, builtin: true, crew: m.crew}, nil
+	return k, nil
 }
 
 // Close ends all processes.

@@ -13,8 +13,8 @@ const ServeArgument = "__mechanism"
 
 // Programs say where mechanisms come from that the job does not name as plugins.
 type Programs struct {
-	Self       string            // the program that serves the built-in mechanisms
-	Builtins   []sdk.Description // what they are
+	Mechanisms string            // the program that serves the built-in mechanisms
+	Builtins   []sdk.Description // what each must give of itself; nil: any
 	SoleParent bool              // this process has no children but plugins
 	Apart      time.Duration     // how much later a plugin is asked again; 0: two seconds
 	Plans      string            // the folder that remembers what plugins planned, "" for none

@@ -123,9 +123,9 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 		s.rows, len(s.bounds))
 	return sdk.Plan{
 		Columns: []string{s.column.Name}, Event: s.event, Rows: 1,
-		Output: []sdk.Field{{Name: linear.EstimateField, Type: sdk.Float64, Doc: "the bound: a number that the magnitudes of few values exceed"}},
+		Output: []sdk.Field{{Name: sdk.EstimateField, Type: sdk.Float64, Doc: "the bound: a number that the magnitudes of few values exceed"}},
 		Errors: []sdk.ExpectedError{
-			{Field: linear.EstimateField, Note: note, SamplingNote: "it depends on the largest values, which are private"}},
+			{Field: sdk.EstimateField, Note: note, SamplingNote: "it depends on the largest values, which are private"}},
 	}, nil
 }
 
@@ -156,7 +156,7 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	return sdk.Result{Columns: []sdk.ResultColumn{{Name: linear.EstimateField, Float64: []float64{s.bounds[i]}}}}, nil
+	return sdk.Result{Columns: []sdk.ResultColumn{{Name: sdk.EstimateField, Float64: []float64{s.bounds[i]}}}}, nil
 }
 
 // pieces scores the candidates. counts[i] are the rows whose magnitude exceeds candidate

@@ -2,7 +2,9 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -62,13 +64,20 @@ func Mechanisms() map[string]sdk.Mechanism {
 	return out
 }
 
-// Words returns other words for the built-in mechanisms, in lower case with underscores, by name.
-func Words() map[string][]string {
-	out := map[string][]string{}
-	for _, m := range all {
-		out[m.Describe().Name] = strings.Fields(m.words)
+// Stored returns the descriptions of the built-in mechanisms in the order of their names, with other words for them, as JSON: what
+// programs know of them that do not serve them.
+func Stored() ([]byte, error) {
+	type described struct {
+		sdk.Description
+		Words []string
 	}
-	return out
+	var out []described
+	for _, m := range all {
+		out = append(out, described{m.Describe(), strings.Fields(m.words)})
+	}
+	slices.SortFunc(out, func(a, b described) int { return strings.Compare(a.Name, b.Name) })
+	text, err := json.MarshalIndent(out, "", "\t")
+	return append(text, '\n'), err
 }
 
 // Served returns the built-in mechanisms for the process that serves them to a host.

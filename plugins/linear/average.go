@@ -173,7 +173,7 @@ func (q *Average) Linear() *sdk.Linear {
 
 // Expected is the error of the mean in a cell. What says what it is the mean of.
 func (q *Average) Expected(public sdk.Public, what string, n Noise) sdk.ExpectedError {
-	e := sdk.ExpectedError{Field: EstimateField, Note: what}
+	e := sdk.ExpectedError{Field: sdk.EstimateField, Note: what}
 	half := func(sd float64) float64 { return sd / n.SD * n.Tail(0.05) }
 	switch {
 	case q.Divisor > 0:
@@ -184,7 +184,7 @@ func (q *Average) Expected(public sdk.Public, what string, n Noise) sdk.Expected
 		e.Unsure = q.Unsure(n)
 	case q.Total > 0:
 		above, rows := q.sums(n)
-		e = sdk.ExpectedError{Field: EstimateField, Note: what + ", a ratio of two sums", Above: &above, Over: &rows}
+		e = sdk.ExpectedError{Field: sdk.EstimateField, Note: what + ", a ratio of two sums", Above: &above, Over: &rows}
 		e.NoiseSD = e.PerRow() / q.Total
 		e.Half95, e.Unsure = half(e.NoiseSD), above.Unsure/(q.Total*q.Total)
 		e.Above = nil
@@ -307,9 +307,9 @@ func (e Estimate) Row(fields []sdk.Field) []float64 {
 	row := make([]float64, len(fields))
 	for i, f := range fields {
 		switch f.Name {
-		case EstimateField:
+		case sdk.EstimateField:
 			row[i] = e.Value
-		case SDField:
+		case sdk.SDField:
 			row[i] = e.SD
 		case LowField:
 			row[i] = e.Low

@@ -76,7 +76,7 @@ func changes(t *testing.T, m sdk.Mechanism, params string, correlation, told flo
 		if err != nil {
 			t.Fatal(err)
 		}
-		host.sums[p], truth[p] = k.sums, lineartest.Get(out, linear.EstimateField)
+		host.sums[p], truth[p] = k.sums, lineartest.Get(out, sdk.EstimateField)
 		for range k.sums {
 			host.noise[p] = append(host.noise[p], r.NormFloat64())
 		}

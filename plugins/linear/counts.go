@@ -36,7 +36,7 @@ func (c Counts) Unit() float64 { return c.Lattice.Step * c.scale }
 // Expected is the error of each count.
 func (c Counts) Expected(n Noise, note string) []sdk.ExpectedError {
 	return []sdk.ExpectedError{{
-		Field: EstimateField, NoiseSD: c.Unit() * n.SD, Half95: c.Unit() * n.Tail(0.05), Note: note,
+		Field: sdk.EstimateField, NoiseSD: c.Unit() * n.SD, Half95: c.Unit() * n.Tail(0.05), Note: note,
 		Linear: &sdk.Linear{Low: 0, High: float64(c.rows), Scale: c.scale},
 	}}
 }

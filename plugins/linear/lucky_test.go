@@ -59,7 +59,7 @@ func luck(t *testing.T, m sdk.Mechanism, params, kind, draw string, n float64, h
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, low, high := lineartest.Get(out, linear.EstimateField), lineartest.Get(out, linear.LowField), lineartest.Get(out, linear.HighField)
+	e, low, high := lineartest.Get(out, sdk.EstimateField), lineartest.Get(out, linear.LowField), lineartest.Get(out, linear.HighField)
 	for g, v := range truth {
 		if math.IsNaN(e[g]) {
 			continue

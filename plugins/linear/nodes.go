@@ -82,7 +82,7 @@ func (k *Nodes) long() float64 {
 func (k *Nodes) Expected(n Noise, note string) []sdk.ExpectedError {
 	unit := k.lattice.Step * k.long()
 	return []sdk.ExpectedError{{
-		Field: EstimateField, NoiseSD: unit * n.SD, Half95: unit * n.Tail(0.05), Note: note,
+		Field: sdk.EstimateField, NoiseSD: unit * n.SD, Half95: unit * n.Tail(0.05), Note: note,
 		Linear: &sdk.Linear{Low: 0, High: float64(k.rows), Scale: 1},
 	}}
 }

@@ -113,8 +113,8 @@ func TestNothing(t *testing.T) {
 						if about.Name == "ratio" {
 							reason = linear.NearZero
 						}
-						for _, c := range []string{linear.EstimateField, linear.SDField, linear.LowField, linear.HighField} {
-							if v := lineartest.Get(out, c); v != nil && math.IsNaN(v[i]) != (flag == reason) || v != nil && c == linear.SDField && v[i] == 0 {
+						for _, c := range []string{sdk.EstimateField, sdk.SDField, linear.LowField, linear.HighField} {
+							if v := lineartest.Get(out, c); v != nil && math.IsNaN(v[i]) != (flag == reason) || v != nil && c == sdk.SDField && v[i] == 0 {
 								t.Fatalf("%s: %s is %v with the flag %q", name, c, v[i], flag)
 							}
 						}
@@ -181,7 +181,7 @@ func TestMeansByGroupHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	low, high, sd := lineartest.Get(out, linear.LowField), lineartest.Get(out, linear.HighField), lineartest.Get(out, linear.SDField)
+	low, high, sd := lineartest.Get(out, linear.LowField), lineartest.Get(out, linear.HighField), lineartest.Get(out, sdk.SDField)
 	missed, width, noise := 0, 0.0, 0.0
 	for g, m := range truth {
 		if !(low[g] <= m && m <= high[g]) {

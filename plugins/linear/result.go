@@ -8,12 +8,6 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// The columns that every linear mechanism releases beside the groups.
-const (
-	EstimateField = "estimate"
-	SDField       = "noise_sd"
-)
-
 // CountField is the column of a noisy number of values, beside an estimate that is divided by it.
 const CountField = "count"
 
@@ -38,8 +32,8 @@ func Estimating(s sdk.Statistic, fields []sdk.Field) []sdk.Field {
 // Fields are the fields of an estimate and of its noise, and further ones.
 func Fields(doc string, granularity float64, more ...sdk.Field) []sdk.Field {
 	return append([]sdk.Field{
-		{Name: EstimateField, Type: sdk.Float64, Granularity: granularity, Doc: doc + ", with noise"},
-		{Name: SDField, Type: sdk.Float64, Doc: "standard deviation of the noise in the estimate"},
+		{Name: sdk.EstimateField, Type: sdk.Float64, Granularity: granularity, Doc: doc + ", with noise"},
+		{Name: sdk.SDField, Type: sdk.Float64, Doc: "standard deviation of the noise in the estimate"},
 	}, more...)
 }
 
@@ -100,7 +94,7 @@ func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
 	place := func(name string) int {
 		return slices.IndexFunc(fields, func(f sdk.Field) bool { return f.Name == name })
 	}
-	estimate, low, high := place(EstimateField), place(LowField), place(HighField)
+	estimate, low, high := place(sdk.EstimateField), place(LowField), place(HighField)
 	for j, f := range fields {
 		out[j].Name = f.Name
 	}
@@ -130,7 +124,7 @@ func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
 // PerRow describes the noise in a value that is divided by a secret number of rows. Width is the range of the value.
 func PerRow(public sdk.Public, what string, above, rows sdk.Term, width float64) sdk.ExpectedError {
 	above.Linear.Scale, rows.Linear = 1, sdk.Linear{High: 1, Scale: 1}
-	e := sdk.ExpectedError{Field: EstimateField, Over: &rows, Above: &above}
+	e := sdk.ExpectedError{Field: sdk.EstimateField, Over: &rows, Above: &above}
 	per := e.PerRow()
 	e.Note = what + ": noise of standard deviation at most " + Figure(per) +
 		"/m in the first order, m the number of values (the column count)"

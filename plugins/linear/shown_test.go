@@ -43,7 +43,7 @@ func fewClusters(t *testing.T, clusters int, n, epsilon, between float64, seed u
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, low, high := lineartest.Get(out, linear.EstimateField), lineartest.Get(out, linear.LowField), lineartest.Get(out, linear.HighField)
+	e, low, high := lineartest.Get(out, sdk.EstimateField), lineartest.Get(out, linear.LowField), lineartest.Get(out, linear.HighField)
 	for g, v := range e {
 		if math.IsNaN(v) {
 			continue

@@ -162,11 +162,11 @@ func TestWholeError(t *testing.T) {
 		if err != nil {
 			t.Fatal(params, err)
 		}
-		noise, got := lineartest.Get(out, linear.SDField)[0], lineartest.Get(out, linear.ErrorField)[0]
+		noise, got := lineartest.Get(out, sdk.SDField)[0], lineartest.Get(out, linear.ErrorField)[0]
 		if want := math.Hypot(noise, c.scale*c.draw); math.Abs(got/want-1) > 1e-3 {
 			t.Errorf("%s: the standard error is %v, want %v", params, got, want)
 		}
-		if df, cv, x := lineartest.Get(out, linear.FreedomField)[0], lineartest.Get(out, linear.CVField)[0], lineartest.Get(out, linear.EstimateField)[0]; df != n-1 || math.Abs(cv-math.Min(10, got/x)) > 1e-4 {
+		if df, cv, x := lineartest.Get(out, linear.FreedomField)[0], lineartest.Get(out, linear.CVField)[0], lineartest.Get(out, sdk.EstimateField)[0]; df != n-1 || math.Abs(cv-math.Min(10, got/x)) > 1e-4 {
 			t.Errorf("%s: %v degrees of freedom, cv %v of %v", params, df, cv, x)
 		}
 	}

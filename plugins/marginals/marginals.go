@@ -105,7 +105,7 @@ func (l *layout) expected(public sdk.Public, n linear.Noise) []sdk.ExpectedError
 	if most > least*(1+1e-9) {
 		note = fmt.Sprintf("cells of %s, the least accurate; the most accurate ones have a standard deviation of %s", worst, linear.Figure(least))
 	}
-	return []sdk.ExpectedError{{Field: linear.EstimateField, NoiseSD: most, Half95: most * normal95, Note: note, Linear: facts}}
+	return []sdk.ExpectedError{{Field: sdk.EstimateField, NoiseSD: most, Half95: most * normal95, Note: note, Linear: facts}}
 }
 
 // normal95 is the 97.5 % quantile of a normal variable: the noise of a cell is a sum of many
@@ -145,7 +145,7 @@ func (l *layout) result(noisy []int64, n linear.Noise) []sdk.ResultColumn {
 	for i, v := range values {
 		out = append(out, sdk.ResultColumn{Name: fmt.Sprint("value", i+1), String: v})
 	}
-	out = append(out, sdk.ResultColumn{Name: linear.EstimateField, Float64: estimate}, sdk.ResultColumn{Name: linear.SDField, Float64: noise})
+	out = append(out, sdk.ResultColumn{Name: sdk.EstimateField, Float64: estimate}, sdk.ResultColumn{Name: sdk.SDField, Float64: noise})
 	if l.Finish == "whole" {
 		out = append(out, sdk.ResultColumn{Name: "whole", Int64: l.whole(parts)})
 	}

@@ -122,7 +122,7 @@ func (l *layout) rounding() string {
 func (l *layout) output() []sdk.Field {
 	fields := []sdk.Field{
 		{Name: "quantile", Type: sdk.Float64, Doc: "the rank: 0.5 is the median"},
-		{Name: linear.EstimateField, Type: sdk.Float64, Statistic: sdk.StatisticQuantile,
+		{Name: sdk.EstimateField, Type: sdk.Float64, Statistic: sdk.StatisticQuantile,
 			Doc: "the quantile, with noise in its rank: one of the public numbers between the bounds"},
 	}
 	if fields = l.Interval.WithError(fields); l.counts {

@@ -265,7 +265,7 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 		}
 	}
 	return s.shaped(sdk.Plan{Event: s.event(), Errors: []sdk.ExpectedError{{
-		Field: linear.EstimateField, Note: note, SamplingNote: "it depends on how densely the values lie around the quantile, which is private",
+		Field: sdk.EstimateField, Note: note, SamplingNote: "it depends on how densely the values lie around the quantile, which is private",
 	}}}), nil
 }
 

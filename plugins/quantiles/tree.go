@@ -120,7 +120,7 @@ func (t *histogram) form(sdk.PlanRequest) (*linear.Form, error) {
 		note := fmt.Sprintf("read off %d levels of counts, %d parts each: ranks are off by about %.3g records in the root mean square "+
 			"where values are dense, plus rounding to %s",
 			t.levels, t.fan, t.rankSD(), t.rounding())
-		return []sdk.ExpectedError{{Field: linear.EstimateField, Note: note,
+		return []sdk.ExpectedError{{Field: sdk.EstimateField, Note: note,
 			SamplingNote: "it depends on how densely the values lie around the quantile, which is private"}}
 	}
 	f.Finish = t.finish

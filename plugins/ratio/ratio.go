@@ -169,7 +169,7 @@ func (q *quotient) expected(public sdk.Public, n linear.Noise) []sdk.ExpectedErr
 	above := &sdk.Term{NoiseSD: q.lattices[0].Step * n.SD, Half95: q.lattices[0].Step * n.Tail(0.05),
 		Linear: sdk.Linear{Low: math.Min(0, rows*a.Lower), High: math.Max(0, rows*a.Upper), Scale: 1, Adds: a.Name}}
 	return []sdk.ExpectedError{{
-		Field: linear.EstimateField, Over: over, Above: above,
+		Field: sdk.EstimateField, Over: over, Above: above,
 		Note: fmt.Sprintf("noise of standard deviation %s in the sum of %s and %s in the sum of %s", linear.Figure(q.lattices[0].Step*n.SD),
 			q.columns[0].Name, linear.Figure(q.lattices[1].Step*n.SD), q.columns[1].Name) + q.interval.WideStrata(public),
 		SamplingNote: "it depends on the sum of " + q.columns[1].Name + " in each group, which is secret; the larger that sum, the smaller it is",

@@ -475,6 +475,12 @@ func (r Result) Blanks() Result {
 	return r
 }
 
+// The columns that the built-in linear mechanisms release beside the groups.
+const (
+	EstimateField = "estimate"
+	SDField       = "noise_sd" // the standard deviation of the noise in the estimate
+)
+
 // ResultColumn holds one column in the slice that its type names.
 type ResultColumn struct {
 	Name    string

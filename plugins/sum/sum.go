@@ -150,7 +150,7 @@ func (t *total) expected(n linear.Noise) []sdk.ExpectedError {
 		facts.Column = t.column.Name
 	}
 	return []sdk.ExpectedError{{
-		Field: linear.EstimateField, NoiseSD: t.unit() * n.SD, Half95: t.unit() * n.Tail(0.05), Note: "each total", Linear: facts,
+		Field: sdk.EstimateField, NoiseSD: t.unit() * n.SD, Half95: t.unit() * n.Tail(0.05), Note: "each total", Linear: facts,
 		Unsure: t.additive.Unsure(n, t.scale),
 	}}
 }

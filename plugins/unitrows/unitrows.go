@@ -213,9 +213,9 @@ func (p params) expected(unit float64, n linear.Noise) []sdk.ExpectedError {
 	all, each := p.figures(), unit*n.SD
 	rows := sd(all[0].weights, each)
 	return []sdk.ExpectedError{
-		{Field: linear.EstimateField, NoiseSD: each, Half95: unit * n.Tail(0.05), Note: "units"},
-		{Field: linear.EstimateField, NoiseSD: rows, Half95: sd(all[0].weights, unit*n.Tail(0.05)), Note: "rows"},
-		{Field: linear.EstimateField, Note: "share: the noise in it is about that in the number of rows, over that number",
+		{Field: sdk.EstimateField, NoiseSD: each, Half95: unit * n.Tail(0.05), Note: "units"},
+		{Field: sdk.EstimateField, NoiseSD: rows, Half95: sd(all[0].weights, unit*n.Tail(0.05)), Note: "rows"},
+		{Field: sdk.EstimateField, Note: "share: the noise in it is about that in the number of rows, over that number",
 			SamplingNote: "the whole table is read"},
 	}
 }

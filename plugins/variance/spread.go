@@ -76,7 +76,7 @@ func (s *spread) expected(public sdk.Public, n linear.Noise) sdk.ExpectedError {
 	above.Half95 = above.NoiseSD / n.SD * n.Tail(0.05)
 	if s.root {
 		return sdk.ExpectedError{
-			Field: linear.EstimateField, Above: &above, Over: &sdk.Term{Linear: sdk.Linear{High: 1, Scale: 1}},
+			Field: sdk.EstimateField, Above: &above, Over: &sdk.Term{Linear: sdk.Linear{High: 1, Scale: 1}},
 			Note: s.column.Name + ": noise of standard deviation at most " + linear.Figure(s.noise(n)*width*width/2) +
 				"/(m·d) in the first order, m the number of values (the column count), d their standard deviation" + s.interval.WideStrata(public),
 			SamplingNote: "it depends on the values, which are secret; the more of them and the wider they are spread, the smaller it is",

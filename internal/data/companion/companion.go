@@ -7,12 +7,8 @@ import (
 	"runtime"
 )
 
-// Trusted returns the path of a companion that is handed rows. It lies in the folder of the program self, and is looked
-// for nowhere else: what stands first on somebody's PATH must not be given a table. "" stands for none.
-func Trusted(self, name string) string {
-	if self == "" {
-		return ""
-	}
+// Beside returns where a companion of the program self must lie, whether it is there or not.
+func Beside(self, name string) string {
 	if resolved, err := filepath.EvalSymlinks(self); err == nil {
 		self = resolved
 	}
@@ -20,6 +16,16 @@ func Trusted(self, name string) string {
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
+	return path
+}
+
+// Trusted returns the path of a companion that is handed rows. It lies in the folder of the program self, and is looked
+// for nowhere else: what stands first on somebody's PATH must not be given a table. "" stands for none.
+func Trusted(self, name string) string {
+	if self == "" {
+		return ""
+	}
+	path := Beside(self, name)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	plugin "github.com/hashicorp/go-plugin"
 
+	"github.com/dprelease/dprelease/internal/data/companion"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 )
 
@@ -23,8 +25,10 @@ type Command struct {
 	Files map[string]string
 	Args  []string
 	// SHA256 is the executable's digest in hexadecimal. It may be empty only where
-	// Path is the running binary itself.
+	// Path is the running binary itself, or a program of the same build that is trusted as this one.
 	SHA256 string
+	// Opened is the executable where it was opened before; whoever opened it closes it. Else Start opens Path.
+	Opened *sandbox.Executable
 	// Mechanism is the mechanism of the plugin that is meant; it may be empty where
 	// the plugin has only one.
 	Mechanism string
@@ -41,6 +45,29 @@ type Command struct {
 	Confine sandbox.Confinement
 
 	_ struct{}
+}
+
+// Open opens the executable and checks its digest, or that it is of this program's build.
+func (c Command) Open() (*sandbox.Executable, error) {
+	fault := func(code, detail string) error { return &Error{Code: code, Plugin: c.Name, Detail: detail} }
+	if why := unusable(c.Path); why != "" && c.SHA256 != "" {
+		return nil, fault(CodeStart, why)
+	}
+	exe, err := sandbox.Open(c.Path, c.SHA256)
+	var other *companion.BuildError
+	switch {
+	case err == nil:
+		return exe, nil
+	case errors.As(err, &other):
+		return nil, fault(CodeProgram, c.Path+": "+other.Error())
+	case errors.Is(err, sandbox.ErrDigest):
+		return nil, fault(CodeChecksum, "")
+	case errors.Is(err, sandbox.ErrPlatform):
+		return nil, fault(CodeStart, err.Error())
+	case c.SHA256 == "":
+		return nil, fault(CodeProgram, cmp.Or(c.Path, `""`)+": "+cmp.Or(unusable(c.Path), "the file cannot be read"))
+	}
+	return nil, fault(CodeStart, "")
 }
 
 // In returns how the plugin is started in a private directory. It copies the plugin's files there and

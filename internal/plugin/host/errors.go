@@ -11,6 +11,7 @@ import (
 const (
 	CodeChecksum         = "PLUGIN_CHECKSUM"
 	CodeStart            = "PLUGIN_START"
+	CodeProgram          = "PLUGIN_PROGRAM"
 	CodeSandbox          = "PLUGIN_SANDBOX"
 	CodeProtocol         = "PLUGIN_PROTOCOL"
 	CodeTimeout          = "PLUGIN_TIMEOUT"
@@ -41,6 +42,8 @@ func Codes() []string {
 var texts = map[string]string{
 	CodeChecksum: "executable does not have the sha256 that was given; check where it comes from, then name the new digest",
 	CodeStart:    "process did not start or ended before its handshake; run the plugin check on it",
+	CodeProgram: "the program that serves the built-in mechanisms is missing, or of another build; " +
+		"make build, or the package, puts it beside dprelease",
 	CodeSandbox: "this machine cannot confine the process as the job demands; allow user namespaces, or say sandbox: " +
 		"best if you trust the plugin with this machine",
 	CodeProtocol: "process does not speak version 1 of the plugin protocol; rebuild it against plugin-v1, " +

@@ -79,25 +79,20 @@ func (p *Plugin) Beside(mechanism string) *Plugin {
 // returns; after an error nothing is left.
 func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 	p := &Plugin{cmd: cmd, limits: limits.filled(), running: &running{stopped: make(chan struct{})}}
-	if cmd.SHA256 != "" {
-		if why := unusable(cmd.Path); why != "" {
-			return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: why}
+	var err error
+	if p.exe = cmd.Opened; p.exe == nil {
+		if p.exe, err = cmd.Open(); err != nil {
+			return nil, err
 		}
 	}
-	var err error
-	if p.exe, err = sandbox.Open(cmd.Path, cmd.SHA256); errors.Is(err, sandbox.ErrDigest) {
-		return nil, p.fault(CodeChecksum)
-	} else if err != nil {
-		return nil, p.fault(CodeStart)
-	}
 	if p.dir, err = sandbox.NewDir(); err != nil {
-		p.exe.Close()
+		p.done()
 		return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + sandbox.DirBase() +
 			"; make room there, or set TMPDIR to a folder that can be written"}
 	}
 	how, err := cmd.In(p.dir)
 	if err != nil {
-		p.exe.Close()
+		p.done()
 		p.dir.Close()
 		if errors.Is(err, sandbox.ErrDigest) {
 			return nil, p.fault(CodeChecksum)
@@ -246,10 +241,17 @@ func (p *Plugin) Close() {
 		}
 		p.runner.stop()
 		p.q.close()
-		p.exe.Close()
+		p.done()
 		p.dir.Close()
 	})
 	<-p.stopped
+}
+
+// done lets go of an executable that Start opened.
+func (p *Plugin) done() {
+	if p.exe != p.cmd.Opened {
+		p.exe.Close()
+	}
 }
 
 // abandon kills the plugin without asking it to end.

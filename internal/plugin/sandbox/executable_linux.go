@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dprelease/dprelease/internal/data/companion"
 	"github.com/dprelease/dprelease/internal/data/file"
 )
 
@@ -18,37 +19,46 @@ const selfExe = "/proc/self/exe"
 
 // Executable is a file that is ready to run. What runs is what was checked.
 type Executable struct {
-	path  string   // what to execute; with a file, its descriptor in the child
-	file  *os.File // nil for the running binary itself
+	file  *os.File // the child has it as its descriptor 3
+	own   bool
 	needs []string // what it reads of the system
 }
 
-// Own reports that this is the running binary itself.
-func (e *Executable) Own() bool { return e.file == nil }
+// childPath is the path of an executable in the child that is to become it.
+const childPath = "/proc/self/fd/3"
 
-// Close gives the memory of the file back.
-func (e *Executable) Close() {
-	if e.file != nil {
-		e.file.Close()
+// Own reports that this is the running binary itself, or a program of the same build.
+func (e *Executable) Own() bool { return e.own }
+
+// Close closes the file.
+func (e *Executable) Close() { e.file.Close() }
+
+// openOwn opens the running binary, under its own name or another, or else a program of the same build.
+func openOwn(path string) (*Executable, error) {
+	if own, err := os.Executable(); err == nil && path == own || sameFile(path, selfExe) {
+		path = selfExe // another file may have taken its place
 	}
+	f, err := file.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if path != selfExe {
+		if err := companion.SameBuild(f); err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	return &Executable{file: f, own: true, needs: needs(f)}, nil
 }
 
 // Open reads an executable once, into memory that is then sealed, while it takes the
 // digest. Neither a rename nor a write in place after the check can change what runs.
-// Without a digest the path must be that of the running binary. The error is ErrDigest
-// where the file does not have the digest.
+// Without a digest the path must be that of the running binary, or of a program of the same build that
+// whoever names it trusts as this one. The error is ErrDigest where the file does not have the digest, and
+// a [companion.BuildError] where the program is of another build.
 func Open(path, wantHex string) (*Executable, error) {
 	if wantHex == "" {
-		// Under its own name or another; what runs is the running binary in any case.
-		if own, err := os.Executable(); (err != nil || path != own) && !sameFile(path, selfExe) {
-			return nil, ErrDigest
-		}
-		self, err := os.Open(selfExe)
-		if err != nil {
-			return nil, err
-		}
-		defer self.Close()
-		return &Executable{path: selfExe, needs: needs(self)}, nil
+		return openOwn(path)
 	}
 	want, err := hex.DecodeString(wantHex)
 	if err != nil || len(want) != sha256.Size {
@@ -80,9 +90,8 @@ func Open(path, wantHex string) (*Executable, error) {
 		mem.Close()
 		return nil, err
 	}
-	// The child finds the file as its descriptor 3, open across exec so that a
-	// script's interpreter can read it too.
-	return &Executable{path: "/proc/self/fd/3", file: mem, needs: needs(mem)}, nil
+	// It stays open across exec so that a script's interpreter can read it too.
+	return &Executable{file: mem, needs: needs(mem)}, nil
 }
 
 var errNoExecutable = errors.New("not an executable file")

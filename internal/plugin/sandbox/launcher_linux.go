@@ -27,7 +27,7 @@ type orders struct {
 	Env        []string
 	Dir        string   // the private folder, which holds the tree's own
 	System     []string // what the executable needs of the system
-	Own        bool     // run this program again
+	Own        bool     // this program, or one of the same build
 	Namespaces bool     // the launcher is the first process of its own namespaces
 	Read       []string
 	Memory     int64
@@ -104,14 +104,8 @@ const maxOrders = 256 << 10
 // confine takes everything away that the tree has no use for. It returns the descriptors that go
 // with the answer.
 func (o *orders) confine() (a answer, fds []int, err error) {
-	if o.Own { // by descriptor: the path may lead elsewhere, and is soon gone
-		fd, err := unix.Open(selfExe, unix.O_PATH|unix.O_CLOEXEC, 0)
-		if err == nil && fd != exeFD {
-			err = unix.Dup3(fd, exeFD, unix.O_CLOEXEC)
-		}
-		if err != nil {
-			return a, nil, err
-		}
+	if o.Own { // it is no script
+		unix.CloseOnExec(exeFD)
 	}
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return a, nil, err

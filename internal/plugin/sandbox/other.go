@@ -4,19 +4,16 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"time"
 )
 
-var errPlatform = errors.New("plugins run on Linux only")
-
 // Executable cannot be opened here.
 type Executable struct{}
 
 // Open fails.
-func Open(string, string) (*Executable, error) { return nil, errPlatform }
+func Open(string, string) (*Executable, error) { return nil, ErrPlatform }
 
 // Own is false.
 func (*Executable) Own() bool { return false }
@@ -28,7 +25,7 @@ func (*Executable) Close() {}
 type Process struct{ Stdout, Stderr *os.File }
 
 // Start fails.
-func Start(*Executable, Command) (*Process, error) { return nil, errPlatform }
+func Start(*Executable, Command) (*Process, error) { return nil, ErrPlatform }
 
 // Pid is 0.
 func (*Process) Pid() int { return 0 }
@@ -49,7 +46,7 @@ func (*Process) EndInput() {}
 func (*Process) Level() Level { return Level{} }
 
 // Dial fails.
-func (*Process) Dial(context.Context, string, string) (net.Conn, error) { return nil, errPlatform }
+func (*Process) Dial(context.Context, string, string) (net.Conn, error) { return nil, ErrPlatform }
 
 // Listener accepts what its own listener does.
 type Listener struct{ net.Listener }
@@ -61,13 +58,13 @@ func (*Process) Guard(l net.Listener, _ int32) *Listener { return &Listener{l} }
 type Dir struct{ Path, Own string }
 
 // NewDir fails.
-func NewDir() (*Dir, error) { return nil, errPlatform }
+func NewDir() (*Dir, error) { return nil, ErrPlatform }
 
 // FilesKey names no variable here.
 const FilesKey = ""
 
 // Keep fails.
-func (*Dir) Keep(string, map[string]string) (string, error) { return "", errPlatform }
+func (*Dir) Keep(string, map[string]string) (string, error) { return "", ErrPlatform }
 
 // Close does nothing.
 func (*Dir) Close() {}

@@ -98,7 +98,7 @@ func begin(exe *Executable, cmd Command, o *orders) (*Process, error) {
 	p := &Process{mark: hex.EncodeToString(random[:]), soleParent: cmd.SoleParent, doomed: map[int]bool{}, done: make(chan struct{})}
 	if o == nil {
 		env := environment(ownFolder(cmd.Dir), cmd.Elsewhere, cmd.Env, p.mark)
-		if err := p.start(exe.path, cmd.Args, env, ownFolder(cmd.Dir), exe.file, nil, &unix.SysProcAttr{}); err != nil {
+		if err := p.start(childPath, cmd.Args, env, ownFolder(cmd.Dir), exe.file, nil, &unix.SysProcAttr{}); err != nil {
 			return nil, err
 		}
 		return p, nil

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 )
 
-// ErrDigest says that a file does not have the digest that was named, or that none was
-// named and the file is not the running binary.
+// ErrDigest says that a file does not have the digest that was named.
 var ErrDigest = errors.New("the executable does not have the digest")
+
+// ErrPlatform is the error of a system on which nothing can be started.
+var ErrPlatform = errors.New("plugins run on Linux only")
 
 // Unconfined says that a tree could not be confined as it was to be.
 type Unconfined struct {

@@ -7,7 +7,6 @@ import (
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
-	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
 )
 
@@ -25,5 +24,5 @@ func options() pipeline.Options {
 	if err != nil {
 		panic(err)
 	}
-	return pipeline.Options{Self: self, Builtins: []sdk.Description{count.Mechanism{}.Describe(), mean.Mechanism{}.Describe()}, Version: "test", CreateLedger: true}
+	return pipeline.Options{Mechanisms: self, Version: "test", CreateLedger: true}
 }

@@ -95,6 +95,7 @@ var All = []Code{
 	{"PLUGIN_NONFINITE", ExitPlugin, RetryLook, "a number that is not finite", "mend the plugin"},
 	{"PLUGIN_OVERSIZE", ExitPlugin, RetryNo, "a message or a result is too large", "ask for less in one release"},
 	{"PLUGIN_PLAN", ExitPlugin, RetryNo, "a plan that the host cannot carry out", "mend the plugin"},
+	{"PLUGIN_PROGRAM", ExitPlugin, RetryNo, "the program of the built-in mechanisms is missing, or of another build", "install `dprelease` and `dprelease-mechanisms` of one build in one folder"},
 	{"PLUGIN_PROTOCOL", ExitPlugin, RetryNo, "a plugin does not speak the plugin protocol", "build it again with the SDK"},
 	{"PLUGIN_REFUSED", ExitPlugin, RetryNo, "a mechanism refuses this release", "change the release"},
 	{"PLUGIN_SANDBOX", ExitPlugin, RetryNo, "this machine cannot confine a plugin as the job demands",

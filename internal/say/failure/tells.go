@@ -77,7 +77,8 @@ var Tales = []Tale{
 			"that a run got so far tells that nothing above failed."},
 	{[]string{"PLUGIN_CANCELED", "PLUGIN_CHECKSUM", "PLUGIN_CLOSED", "PLUGIN_CRASH", "PLUGIN_DESCRIPTION", "PLUGIN_FAILED", "PLUGIN_KEYS",
 		"PLUGIN_LATTICE", "PLUGIN_NOISE_FAILED",
-		"PLUGIN_NOISE_MISMATCH", "PLUGIN_NONDETERMINISTIC", "PLUGIN_NONFINITE", "PLUGIN_OVERSIZE", "PLUGIN_PLAN", "PLUGIN_PROTOCOL",
+		"PLUGIN_NOISE_MISMATCH", "PLUGIN_NONDETERMINISTIC", "PLUGIN_NONFINITE", "PLUGIN_OVERSIZE", "PLUGIN_PLAN",
+		"PLUGIN_PROGRAM", "PLUGIN_PROTOCOL",
 		"PLUGIN_REFUSED", "PLUGIN_SANDBOX", "PLUGIN_SELF_NOISING",
 		"PLUGIN_SHAPE", "PLUGIN_START"}, paid,
 		"A mechanism cannot handle these rows; `sgd`, for example, holds at most 134 million. Whoever wrote the plugin chooses which code " +

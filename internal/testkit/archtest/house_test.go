@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -78,9 +79,7 @@ var never = []struct {
 	{"privacy", module + "plugins"}, {"privacy", module + "samplers"},
 	{"plugins", "github.com/hashicorp"}, {"plugins/sdk/serve", "github.com/apache"}, {"internal/plugin/wire", "github.com/apache"},
 	{"plugins", module + "internal/pipeline"}, {"plugins", module + "internal/plugin/host"}, {"plugins", module + "internal/data/table"},
-	{"internal/pipeline", module + "plugins/mean"}, {"internal/pipeline", module + "plugins/median"}, {"internal/pipeline", module + "plugins/count"},
-	{"internal/pipeline", module + "plugins/sgd"}, {"internal/pipeline", module + "plugins/regression"},
-	{"internal/pipeline", module + "plugins/randomizedresponse"}, {"internal/pipeline", module + "plugins/sdk/serve"}, {"internal/pipeline", module + "cmd"},
+	{"internal/pipeline", module + "cmd"},
 	{"samplers", module + "internal/pipeline"}, {"samplers", module + "ledger"}, {"samplers", module + "internal/job"}, {"report", module + "internal/pipeline"},
 	{"report", module + "privacy/expr"}, {"report", module + "internal/job"}, {"report", module + "internal/job/lang"}, {"report", module + "ledger"},
 	{"internal/job", module + "ledger"}, {"internal/job", module + "report"}, {"internal/job", module + "samplers"},
@@ -110,6 +109,36 @@ var floors = [][]string{
 // unknown lists the packages that the plan of a job must not reach: rows, files, processes, and the
 // report, which is built from the plan.
 var unknown = []string{"internal/data/table", "internal/plugin/host", "internal/plugin/wire", "report", "internal/run/output", "internal/run"}
+
+// known are the packages of mechanisms that the program with rows and ledger may hold: what a mechanism is, and which releases keys of
+// a job ask for.
+var known = []string{"plugins/sdk", "plugins/asked"}
+
+// The program that holds rows and ledger holds no mechanism, and the one that holds the mechanisms neither.
+func TestMechanismsAreApart(t *testing.T) {
+	seen := 0
+	for _, p := range packages(t) {
+		for _, d := range p.Deps {
+			name := strings.TrimPrefix(d, module)
+			switch p.name() {
+			case "cmd/dprelease", "pipeline":
+				if in(name, "plugins") && !slices.Contains(known, name) {
+					t.Errorf("%s reaches %s", p.name(), d)
+				}
+			case "cmd/dprelease-mechanisms":
+				if in(name, "ledger", "report", "internal/run", "internal/job", "internal/plan", "internal/data", "internal/pipeline", "internal/plugin/host", "internal/command") {
+					t.Errorf("%s reaches %s", p.name(), d)
+				}
+			}
+		}
+		if in(p.name(), "cmd/dprelease", "pipeline", "cmd/dprelease-mechanisms") {
+			seen++
+		}
+	}
+	if seen < 3 {
+		t.Errorf("only %d programs were looked at", seen)
+	}
+}
 
 func TestFloors(t *testing.T) {
 	floor := map[string]int{}

@@ -49,10 +49,7 @@ func TestReleasesFromSeveralTablesAreTheTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := pipeline.Options{Self: self, Version: "test"}
-	for _, m := range builtins {
-		options.Builtins = append(options.Builtins, m.Describe())
-	}
+	options := pipeline.Options{Mechanisms: self, Version: "test"}
 	dir := t.TempDir()
 	for kind, key := range keysOfSeveral {
 		for name, query := range several {

@@ -109,10 +109,7 @@ func TestReleasesAreTheTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := pipeline.Options{Self: self, Version: "test"}
-	for _, m := range builtins {
-		options.Builtins = append(options.Builtins, m.Describe())
-	}
+	options := pipeline.Options{Mechanisms: self, Version: "test"}
 	tables := sources(t, db)
 	t.Run("jobs", func(t *testing.T) {
 		for _, s := range tables {
