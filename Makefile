@@ -17,9 +17,9 @@ help: ## say what there is to make
 
 build: core design stores publish ## the program and its companions, in bin
 
-core: ## the program alone, as bin/dprelease
+core: ## the program and its mechanisms, as bin/dprelease and bin/dprelease-mechanisms
 	@mkdir -p bin
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/dprelease ./cmd/dprelease-mechanisms
 
 design: core ## the companion for those who write jobs and mechanisms, as bin/dprelease-design
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/dprelease-design ./cmd/dprelease-design

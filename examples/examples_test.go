@@ -11,11 +11,11 @@ import (
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
-// program builds the real program.
+// program builds the real program and the one of its mechanisms.
 func program(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "dprelease")
-	out, err := exec.Command("go", "build", "-o", bin, "../cmd/dprelease").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", filepath.Dir(bin)+"/", "../cmd/dprelease", "../cmd/dprelease-mechanisms").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

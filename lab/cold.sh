@@ -13,9 +13,9 @@ cp -r examples/schools "$folder/schools" && rm -rf "$folder/schools"/{out,dprele
 seconds() { date +%s.%N; }
 say() { awk -v what="$1" -v a="$2" -v b="$3" 'BEGIN { printf "%-18s %6.1f s\n", what, b - a }'; }
 a=$(seconds)
-"$GO" list -deps ./cmd/dprelease >/dev/null # which fetches what the program is built from
+"$GO" list -deps ./cmd/dprelease ./cmd/dprelease-mechanisms >/dev/null # which fetches what the program is built from
 b=$(seconds)
-"$GO" build -debug-actiongraph="$folder/actions.json" -ldflags '-s -w' -o "$folder/dprelease" ./cmd/dprelease
+"$GO" build -debug-actiongraph="$folder/actions.json" -ldflags '-s -w' -o "$folder/" ./cmd/dprelease ./cmd/dprelease-mechanisms
 c=$(seconds)
 "$folder/dprelease" run -q "$folder/schools/job.yaml"
 d=$(seconds)

@@ -21,8 +21,12 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   program=dprelease && [ "$os" != windows ] || program=dprelease.exe
   folder=$(mktemp -d)
   mkdir "$folder/$name"
-  (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
+  # Go notes the commit in these: the program starts only mechanisms of its own build.
+  (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath \
     -ldflags "-s -w -X main.release=$version" -o "$folder/$name/$program" ./cmd/dprelease)
+  # Mechanisms run on Linux only.
+  mechanisms=dprelease-mechanisms && [ "$os" = linux ] || mechanisms=
+  [ -z "$mechanisms" ] || (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -ldflags '-s -w' -o "$folder/$name/$mechanisms" ./cmd/dprelease-mechanisms)
   # What is handed rows is looked for in the folder of the program only: it comes in the same archive and package.
   companion=dprelease-stores && [ "$os" != windows ] || companion=
   [ -z "$companion" ] || (cd ../stores && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
@@ -30,7 +34,7 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   publisher=dprelease-publish && [ "$os" != windows ] || publisher=dprelease-publish.exe
   (cd ../publish && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$folder/$name/$publisher" .)
   designer=dprelease-design && [ "$os" != windows ] || designer=dprelease-design.exe
-  (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
+  (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath \
     -ldflags "-s -w -X main.release=$version" -o "$folder/$name/$designer" ./cmd/dprelease-design)
   engine=
   if [ "$os" != windows ]; then # a module of its own, in an archive of its own: it is large, and few need it
@@ -44,6 +48,7 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   cp ../LICENSE ../README.md ../CHANGELOG.md "$folder/$name/"
   "$out/.sbom" "$folder/$name/$program" "$version" >"$out/$name.cdx.json"
   "$out/.sbom" "$folder/$name/$designer" "$version" >"$out/dprelease-design-$version-$os-$arch.cdx.json"
+  [ -z "$mechanisms" ] || "$out/.sbom" "$folder/$name/$mechanisms" "$version" >"$out/dprelease-mechanisms-$version-$os-$arch.cdx.json"
   [ -z "$companion" ] || "$out/.sbom" "$folder/$name/$companion" "$version" >"$out/dprelease-stores-$version-$os-$arch.cdx.json"
   "$out/.sbom" "$folder/$name/$publisher" "$version" >"$out/dprelease-publish-$version-$os-$arch.cdx.json"
   for made in $name $engine; do
@@ -52,7 +57,7 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   done
   if [ "$os" = linux ]; then
     for kind in deb rpm; do
-      ARCH=$arch PROGRAM=$folder/$name/dprelease STORES=$folder/$name/dprelease-stores PUBLISH=$folder/$name/dprelease-publish DESIGN=$folder/$name/dprelease-design "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/"
+      ARCH=$arch PROGRAM=$folder/$name/dprelease MECHANISMS=$folder/$name/dprelease-mechanisms STORES=$folder/$name/dprelease-stores PUBLISH=$folder/$name/dprelease-publish DESIGN=$folder/$name/dprelease-design "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/"
     done
   fi
   rm -rf "$folder"

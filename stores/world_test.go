@@ -16,13 +16,13 @@ import (
 	"github.com/dprelease/dprelease/stores/storetest"
 )
 
-// programs builds dprelease and its companion into one folder, as make build does.
+// programs builds dprelease and its companions into one folder, as make build does.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "dprelease-stores-")
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-C", "..", "-o", filepath.Join(dir, "dprelease"), "./cmd/dprelease")
+	build := exec.Command("go", "build", "-C", "..", "-o", dir+"/", "./cmd/dprelease", "./cmd/dprelease-mechanisms")
 	build.Stderr = os.Stderr
 	return dir, errors.Join(build.Run(), storetest.Build(filepath.Join(dir, call.Program)))
 })

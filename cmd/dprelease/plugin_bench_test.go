@@ -31,7 +31,7 @@ func BenchmarkPython(b *testing.B) {
 	}
 	table, bin := filepath.Join(dir, "x.parquet"), filepath.Join(dir, "dprelease")
 	do(abs, "go", "run", "-C", "lab", "./genfloats", "-rows", "5000000", table)
-	do(abs, "go", "build", "-o", bin, "./cmd/dprelease")
+	do(abs, "go", "build", "-o", dir+"/", "./cmd/dprelease", "./cmd/dprelease-mechanisms", "./cmd/dprelease-design")
 	jobs := map[string]string{}
 	for _, language := range []string{"go", "python"} {
 		args := []string{"plugin", "new", "total-" + language, "--lang", language}

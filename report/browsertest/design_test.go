@@ -24,7 +24,7 @@ func TestDesignInChromium(t *testing.T) {
 		missing(t, "node_modules (npm ci in report/browsertest)")
 	}
 	dir := t.TempDir()
-	for _, program := range []string{"dprelease", "dprelease-design"} {
+	for _, program := range []string{"dprelease", "dprelease-mechanisms", "dprelease-design"} {
 		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, program), "../../cmd/"+program).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}

@@ -149,6 +149,62 @@ func digest(t testing.TB, path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// otherBuild is a copy of this binary that says it is built from other sources.
+func otherBuild(t *testing.T) string {
+	return copyOfSelf(t, func(b []byte) []byte {
+		const own, other = "\tgithub.com/dprelease/dprelease\t(devel)\t", "\tgithub.com/dprelease/dprelease\tv1.2.34\t"
+		if !bytes.Contains(b, []byte(own)) {
+			t.Fatal("this binary does not say what it is built from")
+		}
+		return bytes.ReplaceAll(b, []byte(own), []byte(other))
+	})
+}
+
+// copyOfSelf is another file than this binary, with its bytes after a change.
+func copyOfSelf(t *testing.T, change func([]byte) []byte) string {
+	t.Helper()
+	b, err := os.ReadFile(self(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "companion")
+	if err := os.WriteFile(path, change(b), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A program of the same build that lies beside this one serves as this one does, and is confined as any plugin.
+func TestSameBuild(t *testing.T) {
+	path := copyOfSelf(t, func(b []byte) []byte { return b })
+	for _, mode := range []sandbox.Mode{sandbox.Off, sandbox.Best, sandbox.Required} {
+		c := Command{Name: "sum", Path: path, Args: []string{"plugin", "good"}, Confine: sandbox.Confinement{Mode: mode}}
+		if _, err := whole(t, c, Limits{}); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+	exe, err := Command{Name: "sum", Path: path}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer exe.Close()
+	// What is opened once is what runs, whatever lies there later.
+	if err := os.Rename(otherBuild(t), path); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		c := Command{Name: "sum", Path: path, Opened: exe, Args: []string{"plugin", "good"}, Confine: sandbox.Confinement{Mode: sandbox.Required}}
+		p, err := Start(t.Context(), c, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.Confined().Full() {
+			t.Errorf("it is confined by %s", p.Confined())
+		}
+		p.Close()
+	}
+}
+
 func TestChecksum(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "plugin.sh")
@@ -175,12 +231,18 @@ func TestChecksum(t *testing.T) {
 	for name, bad := range map[string]Command{
 		"changed": c, // the file is "exit 1" now
 		"short":   {Name: "x", Path: self(t), SHA256: "abcd"},
-		"empty":   {Name: "x", Path: script},
 		"garbage": {Name: "x", Path: self(t), SHA256: strings.Repeat("zz", 32)},
 	} {
 		_, err := Start(context.Background(), bad, short)
 		t.Log(name)
 		checkCode(t, err, CodeChecksum)
+	}
+	for path, why := range map[string]string{script: "no program of dprelease", filepath.Join(dir, "no"): "no such file", otherBuild(t): "it is built from v1.2.34 of dprelease, and "} {
+		_, err := Start(context.Background(), Command{Name: "x", Path: path}, short)
+		checkCode(t, err, CodeProgram)
+		if !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), why) {
+			t.Errorf("%v, want %q in it", err, why)
+		}
 	}
 	pipe, text := filepath.Join(dir, "pipe"), filepath.Join(dir, "text")
 	if err := errors.Join(syscall.Mkfifo(pipe, 0o700), os.WriteFile(text, nil, 0o600)); err != nil {

@@ -37,7 +37,7 @@ type Plugin struct {
 	columns bool // the plugin supports LANE_COLUMNS
 }
 
-// running is the process of a plugin. That of the running binary may serve several at a time.
+// running is the process of a plugin. That of this program's build may serve several at a time.
 type running struct {
 	exe    *sandbox.Executable
 	dir    *sandbox.Dir
@@ -55,14 +55,14 @@ type running struct {
 	stopped  chan struct{}
 }
 
-// Beside returns a mechanism of the same process, which must be one of the running binary: calls of the two are made at
+// Beside returns a mechanism of the same process, which must be one of this program's build: calls of the two are made at
 // the same time. Where one fails, the process has been killed, and the other's calls are CodeCanceled, or CodeClosed; an
 // error of its caller's own ends its call alone.
 // Close ends both. Where the process crashes, the error names all that it served: nobody knows whose fault it was.
 //
 // # Contract
 //
-// Two releases that are made at the same time are those of two processes: the code is this program's own, and keeps
+// Two releases that are made at the same time are those of two processes: the code is of this program's sources, and keeps
 // nothing of a release, nor do two share anything that depends on rows. Proof: beside.proof.md.
 func (p *Plugin) Beside(mechanism string) *Plugin {
 	p.ask.Lock()
@@ -215,7 +215,7 @@ func ends(p *sandbox.Process) bool {
 }
 
 // Close ends the plugin: it is asked to end, and killed with all its descendants
-// when it has not after Limits.Grace. A process of the running binary is killed at
+// when it has not after Limits.Grace. A process of this program's build is killed at
 // once: it has nothing to put in order. It returns when no process is left.
 func (p *Plugin) Close() {
 	p.stopOnce.Do(func() {

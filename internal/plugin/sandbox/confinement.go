@@ -67,7 +67,7 @@ const (
 )
 
 // leastOf returns what a mode asks for. Best starts nothing of a stranger's that could write files or
-// reach the network; the running program itself is no stranger.
+// reach the network; the running program itself, and what is of its build, is no stranger.
 func leastOf(mode Mode, own bool) least {
 	switch {
 	case mode == Required:
