@@ -18,23 +18,30 @@ import (
 	"github.com/dprelease/dprelease/cmd/dprelease/signals"
 	"github.com/dprelease/dprelease/internal/author"
 	"github.com/dprelease/dprelease/internal/command"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
 )
 
 // TestMain lets this test binary be the program: in the scripts as the command
-// dprelease, as its companion dprelease-design, and as the child process that serves a built-in mechanism.
+// dprelease, as its companions dprelease-design and dprelease-mechanisms.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "__mechanism" {
-		serve.Mechanisms(builtin.Served()...)
+	if len(os.Args) > 1 && os.Args[1] == pipeline.ServeArgument {
+		serveMechanisms()
 		return
 	}
 	os.Unsetenv("COLUMNS") // of who runs the tests: it would break the lines that they read
-	testscript.Main(tests{m}, map[string]func(){"dprelease": main, designer.Name: design, crashing: crash})
+	testscript.Main(tests{m}, map[string]func(){"dprelease": main, designer.Name: design, mechanisms: serveMechanisms, crashing: crash})
 }
 
-// design is the main function of the companion.
+// mechanisms is the name of the companion that serves the built-in mechanisms.
+const mechanisms = "dprelease-mechanisms"
+
+// serveMechanisms is its main function.
+func serveMechanisms() { serve.Mechanisms(builtin.Served()...) }
+
+// design is the main function of the companion for authors.
 func design() {
 	ctx, stop := command.Interruptible(context.Background(), signals.Received, time.Second)
 	defer stop()
@@ -53,7 +60,7 @@ func (m tests) Run() int {
 		log.Fatal(err)
 	}
 	// The companions lie beside the program, which is this test binary.
-	for _, name := range []string{designer.Name, "dprelease-mechanisms"} {
+	for _, name := range []string{designer.Name, mechanisms} {
 		if err := os.Symlink(self, filepath.Join(filepath.Dir(self), name)); err != nil && !errors.Is(err, fs.ErrExist) {
 			log.Fatal(err)
 		}
