@@ -100,6 +100,11 @@ func (p *Plugin) pick(m *wire.DescribeResponse) (sdk.Description, error) {
 		}
 		return out, nil
 	}
+	if p.shared() { // those beside it go on
+		e := p.fault(CodeRefused)
+		e.Detail = "no built-in mechanism has this name"
+		return sdk.Description{}, e
+	}
 	return sdk.Description{}, p.fault(CodeDescription)
 }
 
