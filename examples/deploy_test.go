@@ -40,7 +40,8 @@ func TestContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", filepath.Join(root, "usr/bin")+"/", "../cmd/dprelease", "../cmd/dprelease-mechanisms")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", filepath.Join(root, "usr/bin")+"/",
+		"../cmd/dprelease", "../cmd/dprelease-mechanisms")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -40,7 +40,8 @@ func (e *Environment) Job(ctx context.Context, path string, f func(context.Conte
 }
 
 func (e *Environment) Options() pipeline.Options {
-	o := pipeline.Options{By: OneLine(e.By), Mechanisms: e.Mechanisms(), Builtins: DescribeBuiltins(), Version: e.About().Version, SoleParent: true}
+	o := pipeline.Options{By: OneLine(e.By), Mechanisms: e.Mechanisms(), Builtins: DescribeBuiltins(),
+		Version: e.About().Version, SoleParent: true}
 	if dir, err := os.UserCacheDir(); err == nil {
 		o.Plans = filepath.Join(dir, "dprelease", "plans")
 	}

@@ -67,7 +67,8 @@ const startsAtOnce = 4
 // waits for it, and hears then what went wrong.
 func NewMechanisms(ctx context.Context, j *job.Job, from Programs) *Mechanisms {
 	m := &Mechanisms{job: j, from: from, known: map[string]func() (*mechanism, error){}}
-	command := host.Command{Name: "built-in", Path: from.Mechanisms, Args: []string{ServeArgument}, Confine: sandbox.Confinement{Mode: sandbox.Mode(j.Sandbox)}}
+	command := host.Command{Name: "built-in", Path: from.Mechanisms, Args: []string{ServeArgument},
+		Confine: sandbox.Confinement{Mode: sandbox.Mode(j.Sandbox)}}
 	m.crew = &crew{command: command, limits: host.Limits{SoleParent: from.SoleParent}, open: sync.OnceValues(command.Open)}
 	ctx, m.cancel = context.WithCancel(ctx)
 	places := make(chan struct{}, startsAtOnce)
@@ -147,7 +148,8 @@ func (k *mechanism) meet(ctx context.Context, p *host.Plugin) (err error) {
 	case k.approval != nil && said != k.approval.Description:
 		return &host.Error{Code: host.CodeDescription, Plugin: k.command.Name, Detail: "it does not describe itself as it did when it was approved"}
 	case k.described != "" && said != k.described:
-		return &host.Error{Code: host.CodeProgram, Plugin: k.command.Name, Detail: k.crew.command.Path + ": it describes the mechanism otherwise than this program knows it"}
+		return &host.Error{Code: host.CodeProgram, Plugin: k.command.Name,
+			Detail: k.crew.command.Path + ": it describes the mechanism otherwise than this program knows it"}
 	}
 	if k.witness != nil {
 		again, err := k.witness.Describe(ctx)

@@ -73,7 +73,9 @@ func TestJobRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(dir, "dprelease")
-	if out, err := exec.Command("go", "build", "-C", "../..", "-o", filepath.Dir(bin)+"/", "./cmd/dprelease", "./cmd/dprelease-mechanisms").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-C", "../..", "-o", filepath.Dir(bin)+"/",
+		"./cmd/dprelease", "./cmd/dprelease-mechanisms")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if out, err := exec.Command(bin, "run", "-v", job).CombinedOutput(); err != nil || !strings.Contains(string(out), "standard_error") || !strings.Contains(string(out), "verdict ") {

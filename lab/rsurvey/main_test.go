@@ -9,7 +9,9 @@ import (
 // Every figure agrees with R to six digits, or a rule says why not; every rule is needed.
 func TestAgreesWithR(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "dprelease")
-	if out, err := exec.Command("go", "build", "-C", "../..", "-o", filepath.Dir(bin)+"/", "./cmd/dprelease", "./cmd/dprelease-mechanisms").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-C", "../..", "-o", filepath.Dir(bin)+"/",
+		"./cmd/dprelease", "./cmd/dprelease-mechanisms")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	lines, err := compare(bin, "data")

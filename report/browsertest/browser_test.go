@@ -105,7 +105,9 @@ func studies(t *testing.T, dir string) []string {
 	t.Helper()
 	program := filepath.Join(dir, "dprelease")
 	// A folder takes all programs: mechanisms, and studies of a plan, are those of the ones beside it.
-	if out, err := exec.Command("go", "build", "-o", filepath.Dir(program)+"/", "../../cmd/dprelease", "../../cmd/dprelease-mechanisms", "../../cmd/dprelease-design").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", filepath.Dir(program)+"/",
+		"../../cmd/dprelease", "../../cmd/dprelease-mechanisms", "../../cmd/dprelease-design")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var pages []string

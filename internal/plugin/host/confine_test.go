@@ -237,7 +237,9 @@ func TestChecksum(t *testing.T) {
 		t.Log(name)
 		checkCode(t, err, CodeChecksum)
 	}
-	for path, why := range map[string]string{script: "no program of dprelease", filepath.Join(dir, "no"): "no such file", otherBuild(t): "it is built from v1.2.34 of dprelease, and "} {
+	for path, why := range map[string]string{
+		script: "no program of dprelease", filepath.Join(dir, "no"): "no such file", otherBuild(t): "it is built from v1.2.34 of dprelease, and ",
+	} {
 		_, err := Start(context.Background(), Command{Name: "x", Path: path}, short)
 		checkCode(t, err, CodeProgram)
 		if !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), why) {
