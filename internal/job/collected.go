@@ -89,8 +89,8 @@ func collected() kind[Collected] {
 			"slice by slice", otherwise("false"))
 	allocation := key("allocation", words(refusedAllocations, Proportional, Equal, FixedBefore),
 		func(c *Collected) *Allocation { return &c.Allocation },
-		"How rates or numbers were chosen: proportional to the public sizes, equal, or fixed-before, from other public facts. "+
-			"What follows the data, such as neyman or quota, is refused", required(), example("proportional"),
+		"How rates or numbers were chosen: proportional to the public sizes, equal, or fixed-before, from other public facts",
+		required(), example("proportional"),
 		out("it is asserted, and changes no release"))
 	return oneOf("method", func(c *Collected) *Method { return &c.Method }, "How the table was drawn from its population", refusedCollections,
 		variant[Collected]{string(SRSWOR), "A simple random sample without replacement", []field[Collected]{

@@ -40,8 +40,7 @@ func keysOfJob() []field[Job] {
 			"The catalog of approved plugins, which dprelease plugin add writes. A release then names one as mechanism: name@version. "+
 				"${NAME} is replaced", example("/etc/dprelease/catalog.json"), out("the digests of the plugins count")),
 		key("sandbox", choice(Sandboxes...), func(j *Job) *string { return &j.Sandbox },
-			"How mechanisms are confined: best as far as this machine allows, without plugins of others whose files and network it cannot "+
-				"close; required in full or not at all; off not at all, which terminal, report and last line say", otherwise("best"),
+			"How mechanisms are confined: best as far as this machine allows, required in full, off not at all (docs/plugins.md)", otherwise("best"),
 			out("it confines the mechanisms, and changes no release")),
 		key("engine", engine(), func(j *Job) *Engine { return &j.Engine },
 			"An Apache Beam pipeline that scans the table, by the program dprelease-beam. It changes neither releases nor cost, "+
@@ -77,7 +76,7 @@ func version() kind[int] {
 func budget() kind[Budget] {
 	return object(
 		key("ledger", ledgerAddress(), func(b *Budget) *Secret { return &b.Ledger },
-			"The address of the ledger that keeps the account. It must exist: dprelease ledger init makes it. "+
+			"The address of the ledger, which dprelease ledger init makes. "+
 				"Without this key it is dprelease.db beside the job, which the first run makes. ${NAME} is replaced",
 			example("sqlite:ledger.db"), out("it says where the account is kept")),
 		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },

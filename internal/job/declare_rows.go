@@ -60,8 +60,8 @@ func derived() kind[Column] {
 		key("bins", text(), func(c *Column) *string { return &derivedOf(c).Bins.Column },
 			"A column of numbers, dates or timestamps that is cut at the edges", example("age")),
 		key("edges", list(edge(), 1), func(c *Column) *[]Edge { return &derivedOf(c).Edges },
-			"Ascending numbers, or dates such as 2026-01-31. A bin holds its lower edge, the last one its upper edge too. "+
-				"A value outside is missing, or in a bin of its own beyond -inf or inf", example("[0, 18, 35, 65, inf]")),
+			"Ascending numbers or dates. A bin holds its lower edge, the last one its upper edge too (docs/expressions.md)",
+			example("[0, 18, 35, 65, inf]")),
 		key("lower", bound, func(c *Column) **big.Rat { return &c.Lower },
 			"The public lower bound of a number. Smaller values are raised to it", example("0")),
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
@@ -103,8 +103,8 @@ func slice() kind[Slice] {
 		key("column", text(), func(s *Slice) *string { return &s.Column },
 			"The public column that says to which slice a row belongs", required(), example("month")),
 		key("is", value(), func(s *Slice) *string { return &s.Is },
-			"The value of that column in the rows of this job, by which the ledger knows the slice, however it is written. "+
-				"All jobs of the account give the column one type", required(), example(`"2026-10"`)),
+			"The value of that column in the rows of this job, by which the ledger knows the slice, however it is written",
+			required(), example(`"2026-10"`)),
 		key("future", flag(), func(s *Slice) *bool { return &s.Future },
 			"The slice may be a day, month or quarter that has not begun, such as a month of bookings", otherwise("false"),
 			out("it lets a run begin, and asks for nothing else")),

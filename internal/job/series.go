@@ -119,8 +119,7 @@ func series() kind[Series] {
 		key("goal", choice(RMS, Worst), func(s *Series) *SeriesGoal { return &s.Goal },
 			"Which error is made small: the root mean square over all rows, or the worst row", otherwise(string(RMS))),
 		key("periods_of_unit", optional(periodsOfUnit()), func(s *Series) **PeriodsOfUnit { return &s.Unit },
-			"What the guarantee covers: a unit in up to so many periods, a fact of the survey's design. If dataset.unit names a column, "+
-				"each unit counts in its first ones alone; else nothing checks it. Without it: one period of a unit"),
+			"What the guarantee covers: a unit in up to so many periods (docs/understand/series.md). Without it: one period of a unit"),
 		key("revised", choice(RevisedRefuse, RevisedAccept), func(s *Series) *Revised { return &s.Revised },
 			"If a slice changed since it was measured, refuse ends the run; accept counts late rows in part, from then on, and may cost more",
 			otherwise(string(RevisedRefuse))),
