@@ -360,7 +360,7 @@ func (e *environment) ledgerLimit(verb string) *cobra.Command {
 	var change ledger.Change
 	c := &cobra.Command{
 		Use:   verb + " [LEDGER] --dataset ID --relation R [--epsilon E] [--delta D] [--rho P] --reason TEXT",
-		Short: strings.ToUpper(verb[:1]) + verb[1:] + " the limit of an account, for a reason that is recorded",
+		Short: strings.ToUpper(verb[:1]) + verb[1:] + " the limit of an account",
 		Long:  "lower sets a new limit on an account, as ledger raise does.",
 		Example: "  dprelease ledger " + verb + ` --dataset ca-schools-2000 --relation replace-one --epsilon 4 \
     --reason "board decision of 12 May"`,
@@ -424,7 +424,7 @@ func (e *environment) ledgerKeep() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "keep [LEDGER] --dataset ID --relation R --columns A,B --reason TEXT",
-		Short: "Let an account protect only neighbours that agree in more columns, for a reason that is recorded",
+		Short: "Let an account protect only neighbours that agree in more columns",
 		Long: `keep adds columns to those that an account keeps: a change in them is not protected. A
 stratified or multistage sample keeps the columns of its frame, and a release by an immutable
 column keeps that column; such a job is refused where its account does not. The change holds
@@ -451,7 +451,7 @@ func (e *environment) ledgerSeparate() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "separate [LEDGER] --dataset ID --relation R {--from ID --from-relation R | --slices-by COLUMN} --reason TEXT",
-		Short: "Let two accounts, or slices of one, spend on the same data, for a reason that is recorded",
+		Short: "Let two accounts, or slices of one, spend on the same data",
 		Long: `separate lets two accounts spend on the same data, each with its own limit. With
 --slices-by and without --from it lets slices of one account hold the same rows, as in a
 panel whose people answer the same each month.`,
