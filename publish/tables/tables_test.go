@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -290,6 +291,31 @@ func TestReadByOthers(t *testing.T) {
 		if got := check(dir); len(got.Problems) == 0 {
 			t.Errorf("a broken %s is taken", name)
 		}
+	}
+}
+
+// Each sheet of six short tables is printed on a page of its own, with its notes. Without a print area and a width the notes alone
+// took pages beside pages.
+func TestPrintedWorkbook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the fast tier starts no LibreOffice")
+	}
+	office, err := exec.LookPath("soffice")
+	if err != nil {
+		t.Skip("LibreOffice is missing: the workbooks are printed by no other program")
+	}
+	_, dir := write(t, Rules{Flag: 0.15}, nil)
+	out := t.TempDir()
+	cmd := exec.Command(office, "-env:UserInstallation=file://"+t.TempDir(), "--headless", "--convert-to", "pdf", "--outdir", out, filepath.Join(dir, "tables.xlsx"))
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	pdf, err := os.ReadFile(filepath.Join(out, "tables.pdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pages := len(regexp.MustCompile(`/Type\s*/Page[^s]`).FindAll(pdf, -1)); pages != 6 {
+		t.Errorf("six sheets are printed on %d pages", pages)
 	}
 }
 

@@ -3,8 +3,10 @@ package tables
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The styles of cells, beside those of numbers, which follow them.
@@ -24,13 +26,17 @@ func xlsx(all []table) ([]byte, error) {
 	const kind = "application/vnd.openxmlformats-officedocument.spreadsheetml."
 	types := `<Override PartName="/xl/workbook.xml" ContentType="` + kind +
 		`sheet.main+xml"/><Override PartName="/xl/styles.xml" ContentType="` + kind + `styles+xml"/>`
-	var sheets, links strings.Builder
+	var sheets, links, names strings.Builder
 	var parts []part
 	for i, t := range all {
 		n := strconv.Itoa(i + 1)
 		types += `<Override PartName="/xl/worksheets/sheet` + n + `.xml" ContentType="` + kind + `worksheet+xml"/>`
 		sheets.WriteString(`<sheet name="` + escaped(t.sheet) + `" sheetId="` + n + `" r:id="r` + n + `"/>`)
 		links.WriteString(`<Relationship Id="r` + n + `" Type="` + office + `/worksheet" Target="worksheets/sheet` + n + `.xml"/>`)
+		last, lines := t.area()
+		sheet := "'" + escaped(strings.ReplaceAll(t.sheet, "'", "''")) + "'!"
+		fmt.Fprintf(&names, `<definedName name="_xlnm.Print_Area" localSheetId="%d">%s$A$1:$%s$%d</definedName>`, i, sheet, letters(last), lines)
+		fmt.Fprintf(&names, `<definedName name="_xlnm.Print_Titles" localSheetId="%d">%s$%d:$%d</definedName>`, i, sheet, headLine, headLine)
 		parts = append(parts,
 			part{name: "xl/worksheets/sheet" + n + ".xml", text: xmlHead + `<worksheet ` + main + `>` + t.sheetXML() + `</worksheet>`})
 	}
@@ -42,7 +48,7 @@ func xlsx(all []table) ([]byte, error) {
 		{name: "_rels/.rels", text: xmlHead + `<Relationships xmlns="` + packages + `relationships"><Relationship Id="r1" Type="` + office +
 			`/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
 		{name: "xl/workbook.xml", text: xmlHead + `<workbook ` + main + ` xmlns:r="` + office + `"><sheets>` + sheets.String() +
-			`</sheets></workbook>`},
+			`</sheets><definedNames>` + names.String() + `</definedNames></workbook>`},
 		{name: "xl/_rels/workbook.xml.rels", text: xmlHead + `<Relationships xmlns="` + packages + `relationships">` + links.String() +
 			`</Relationships>`},
 		{name: "xl/styles.xml", text: xmlHead + `<styleSheet ` + main + `>` + xlsxStyles() + `</styleSheet>`},
@@ -62,9 +68,11 @@ func xlsxStyles() string {
 		}
 		id := strconv.Itoa(164 + d)
 		formats.WriteString(`<numFmt numFmtId="` + id + `" formatCode="` + code + `"/>`)
-		numbers.WriteString(`<xf numFmtId="` + id + `" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`)
+		numbers.WriteString(`<xf numFmtId="` + id + `" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1">` +
+			`<alignment vertical="top"/></xf>`)
 	}
-	const text = `<xf numFmtId="0" fontId="%d" fillId="0" borderId="%d" xfId="0"/>`
+	const text = `<xf numFmtId="0" fontId="%d" fillId="0" borderId="%d" xfId="0" applyAlignment="1">` +
+		`<alignment vertical="top" wrapText="1"/></xf>`
 	return fmt.Sprintf(`<numFmts count="%d">`, scientific+1) + formats.String() + `</numFmts>` +
 		`<fonts count="4"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="14"/><name val="Calibri"/></font><font><b/>` +
 		`<sz val="11"/><name val="Calibri"/></font><font><sz val="9"/><name val="Calibri"/></font></fonts>` +
@@ -76,60 +84,128 @@ func xlsxStyles() string {
 		fmt.Sprintf(text, 2, 1) + fmt.Sprintf(text, 3, 0) + numbers.String() + `</cellXfs>`
 }
 
-// sheetXML writes the title, the columns, the rows and the notes of a table below each other.
+// headLine is the line of the names of the columns, which each printed page repeats.
+const headLine = 3
+
+// sheetXML writes the title, the columns, the rows and the notes of a table below each other. A printed page is as wide as the table.
 func (t table) sheetXML() string {
-	var out strings.Builder
-	out.WriteString(`<sheetViews><sheetView workbookViewId="0"><pane ySplit="3" topLeftCell="A4" activePane="bottomLeft" ` +
+	var out, merged strings.Builder
+	out.WriteString(`<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>` +
+		`<sheetViews><sheetView workbookViewId="0"><pane ySplit="3" topLeftCell="A4" activePane="bottomLeft" ` +
 		`state="frozen"/></sheetView></sheetViews><cols>`)
 	for k := range t.columns {
 		fmt.Fprintf(&out, `<col min="%d" max="%d" width="%d" customWidth="1"/>`, k+1, k+1, t.width(k))
 	}
 	out.WriteString(`</cols><sheetData>`)
+	last, _ := t.area()
 	line := 0
-	row := func(cells func()) {
+	row := func(height float64, cells func()) {
 		line++
-		fmt.Fprintf(&out, `<row r="%d">`, line)
+		if fmt.Fprintf(&out, `<row r="%d"`, line); height > 0 {
+			fmt.Fprintf(&out, ` ht="%g" customHeight="1"`, height)
+		}
+		out.WriteString(`>`)
 		cells()
 		out.WriteString(`</row>`)
 	}
 	text := func(k, style int, s string) {
 		fmt.Fprintf(&out, `<c r="%s%d" s="%d" t="inlineStr"><is><t xml:space="preserve">%s</t></is></c>`, letters(k), line, style, escaped(s))
 	}
-	row(func() { text(0, titleStyle, t.title) })
-	row(func() {})
-	row(func() {
+	across := func(style int, points, letter float64, s string) { // of letters so much wider than those of cells
+		row(points*lines(letter, s, t.across()), func() {
+			text(0, style, s)
+			fmt.Fprintf(&merged, `<mergeCell ref="A%d:%s%d"/>`, line, letters(last), line)
+		})
+	}
+	across(titleStyle, 19, 1.4, t.title)
+	row(0, func() {})
+	row(0, func() {
 		for k, c := range t.columns {
 			text(k, headStyle, cmp.Or(c.label, c.name))
 		}
 	})
 	for _, cells := range t.rows {
-		row(func() {
+		height := 0.0 // that of one line
+		for k, cell := range cells {
+			if n := lines(1, t.shown(k, cell), float64(t.width(k))); n > 1 {
+				height = math.Max(height, 15*n)
+			}
+		}
+		row(height, func() {
 			for k, cell := range cells {
 				switch {
 				case cell == "":
 				case t.columns[k].number():
 					fmt.Fprintf(&out, `<c r="%s%d" s="%d"><v>%s</v></c>`, letters(k), line, numberStyle+decimals(cell), cell)
 				default:
-					text(k, plainStyle, t.columns[k].words.ValueLabel(t.columns[k].name, cell))
+					text(k, plainStyle, t.shown(k, cell))
 				}
 			}
 		})
 	}
-	row(func() {})
+	row(0, func() {})
 	for _, note := range t.notes {
-		row(func() { text(0, noteStyle, note) })
+		across(noteStyle, 12, 0.85, note)
 	}
-	out.WriteString(`</sheetData>`)
+	orientation := "portrait"
+	if t.across() > 140 {
+		orientation = "landscape"
+	}
+	fmt.Fprintf(&out, `</sheetData><mergeCells count="%d">%s</mergeCells>`+
+		`<pageMargins left="0.5" right="0.5" top="0.6" bottom="0.6" header="0.3" footer="0.3"/>`+
+		`<pageSetup paperSize="9" orientation="%s" fitToWidth="1" fitToHeight="0"/>`, 1+len(t.notes), merged.String(), orientation)
 	return out.String()
+}
+
+// shown is a cell as readers see it.
+func (t table) shown(k int, cell string) string {
+	if t.columns[k].number() || cell == "" {
+		return cell
+	}
+	return t.columns[k].words.ValueLabel(t.columns[k].name, cell)
+}
+
+// lines is how many lines a text takes in a cell. A program that prints a workbook does not find out.
+func lines(letter float64, s string, width float64) float64 {
+	return math.Max(1, math.Ceil(letter*float64(utf8.RuneCountInString(s))/width))
+}
+
+// Widths in letters: of a column at most, of one that holds nothing, and of a title and notes at least.
+const (
+	mostWidth  = 40
+	emptyWidth = 9
+	leastWidth = 80
+)
+
+// area is the last column and line that are printed. Beside narrow tables title and notes reach over empty columns.
+func (t table) area() (last, line int) {
+	last = len(t.columns) - 1
+	for wide := t.columnsWide(); wide < leastWidth; wide += emptyWidth {
+		last++
+	}
+	return last, headLine + len(t.rows) + 1 + len(t.notes)
+}
+
+// across is the width of that area.
+func (t table) across() float64 {
+	last, _ := t.area()
+	return float64(t.columnsWide() + emptyWidth*(last+1-len(t.columns)))
+}
+
+func (t table) columnsWide() (wide int) {
+	for k := range t.columns {
+		wide += t.width(k)
+	}
+	return wide
 }
 
 // width is the width of a column in letters.
 func (t table) width(k int) int {
-	most := len([]rune(t.columns[k].name))
+	most := utf8.RuneCountInString(cmp.Or(t.columns[k].label, t.columns[k].name))
 	for _, row := range t.rows {
-		most = max(most, len([]rune(row[k])))
+		most = max(most, utf8.RuneCountInString(t.shown(k, row[k])))
 	}
-	return min(most, 60) + 3
+	return min(most, mostWidth) + 3
 }
 
 // letters names a column as Excel does: A to Z, AA and so on.
