@@ -165,7 +165,7 @@ func (t table) shown(k int, cell string) string {
 	return t.columns[k].words.ValueLabel(t.columns[k].name, cell)
 }
 
-// lines is how many lines a text takes in a cell. A program that prints a workbook does not find out.
+// lines returns the number of lines that a text takes in a cell. A program that prints a workbook does not find out.
 func lines(letter float64, s string, width float64) float64 {
 	return math.Max(1, math.Ceil(letter*float64(utf8.RuneCountInString(s))/width))
 }
