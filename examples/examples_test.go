@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/testkit/german"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/report"
 )
 
 // program builds the real program and the one of its mechanisms.
@@ -59,9 +61,11 @@ func TestExamplesRun(t *testing.T) {
 				t.Fatalf("%d reports", len(reports))
 			}
 			b, err := os.ReadFile(reports[0])
-			if err != nil || !json.Valid(b) {
-				t.Errorf("the report: %v", err)
+			var r report.Report
+			if err != nil || json.Unmarshal(b, &r) != nil {
+				t.Fatalf("the report: %v", err)
 			}
+			german.Check(t, &r, nil)
 		})
 	}
 }

@@ -25,7 +25,7 @@ func TestBeliefsAreThoseOfTheTable(t *testing.T) {
 		if !seen[b] {
 			t.Errorf("the table does not promise %s", b)
 		}
-		if wordsIn("en").texts["believed."+string(b)] == "" {
+		if wordsIn("en").Texts["believed."+string(b)] == "" {
 			t.Errorf("%s has no words", b)
 		}
 	}

@@ -25,7 +25,7 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 		b := Brief{Release: e.Name, Values: one.values()}
 		for _, x := range e.Expected {
 			if b.Noise == "" {
-				b.Noise, b.Draw = x.forecast()
+				b.Noise, b.Draw = x.forecast(one.w)
 			}
 		}
 		v := one.verdict(r, i)
@@ -43,7 +43,7 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 const anyNoise95 = 2.12
 
 // forecast writes the noise in 95 of 100 cases, and the same together with the draw of the sample; "" for what nothing public says.
-func (e ExpectedError) forecast() (noise, both string) {
+func (e ExpectedError) forecast(w words) (noise, both string) {
 	half := func(x float64) string { return "±\u202f" + plain(x, 3) }
 	switch {
 	case e.Half95 > 0:
@@ -51,7 +51,7 @@ func (e ExpectedError) forecast() (noise, both string) {
 	case e.Even != nil:
 		noise = "≈ " + half(e.Even.Half95)
 	case e.PerRow > 0:
-		noise = "at most " + half(anyNoise95*e.PerRow) + "/m"
+		noise = w.t("first.per_row", half(anyNoise95*e.PerRow))
 	}
 	switch s := e.Sampling; {
 	case s == nil:
@@ -64,7 +64,7 @@ func (e ExpectedError) forecast() (noise, both string) {
 	case e.Even != nil && e.Even.Both != nil:
 		both = "≈ " + half(e.Even.Both.half())
 	case s.Worst != nil:
-		both = "at most " + half(s.Worst.half())
+		both = w.t("result.at_most", half(s.Worst.half()))
 	}
 	return noise, both
 }
@@ -85,7 +85,7 @@ func (r *result) values() string {
 		parts = append(parts, strings.TrimSpace(v.Label+" "+v.Value)+v.between()+v.Error)
 	}
 	if all > len(rows) {
-		parts = append(parts, "… ("+grouped(int64(all))+" values)")
+		parts = append(parts, r.w.t("first.values", grouped(int64(all))))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -123,9 +123,9 @@ func (r *result) firstValues(most int) (rows []shownValue, all int) {
 		case b.suppressed && b.flag != "":
 			v.Value = b.flag
 		case b.suppressed:
-			v.Value = "suppressed"
+			v.Value = r.w.t("first.suppressed")
 		default:
-			v.Value, v.Error, _ = strings.Cut(b.text(), " ")
+			v.Value, v.Error, _ = strings.Cut(b.text(r.w), " ")
 		}
 		rows = append(rows, v)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"html/template"
 	"math/big"
 	"strings"
@@ -20,7 +21,7 @@ func account(w words, r *Report) document.Section {
 		t.Head = append(t.Head, document.Head{Name: w.t(name), Number: true})
 	}
 	for _, a := range b.Amounts {
-		row := []document.Cell{{Text: a.Unit}}
+		row := []document.Cell{{Text: a.symbol()}}
 		for _, text := range []string{before(a), amount(a.Cost, true), amount(a.Spent, true), amount(a.Limit, false), left(w, a)} {
 			row = append(row, document.Cell{Text: text, Number: true})
 		}
@@ -38,7 +39,7 @@ func account(w words, r *Report) document.Section {
 	}
 	add("budget.account_limit", b.limit(w), document.Fact)
 	if l := b.Slices; l != nil {
-		add("budget.slices", w.t("budget.slices_text", l.Count, amountWords(b.telling(l.Largest)), amountWords(b.telling(l.Life))), document.Fact)
+		add("budget.slices", w.t("budget.slices_text", l.Count, amountWords(w, b.telling(l.Largest)), amountWords(w, b.telling(l.Life))), document.Fact)
 	}
 	add("budget.filter", b.Filter, document.Fact)
 	if len(b.Keeps) > 0 {
@@ -53,7 +54,7 @@ func account(w words, r *Report) document.Section {
 		add("budget.record", w.t("budget.number", b.Sequence, b.Head), document.Digest)
 	}
 	if b.Note != "" {
-		s.Parts = append(s.Parts, document.Part{Label: w.t("budget.note"), Text: b.Note, Class: document.Fact, Foreign: true})
+		s.Parts = append(s.Parts, document.Part{Label: w.t("budget.note"), Text: w.note(b.Note), Class: document.Fact})
 	}
 	return s
 }
@@ -94,23 +95,24 @@ func (b *Budget) gauges(w words) (out []gaugeView) {
 	for _, a := range b.telling(b.Amounts)[:min(len(b.telling(b.Amounts)), shown)] {
 		limit, after := amount(a.Limit, false), amount(a.Spent, true)
 		if limit != "0" && after != "0" {
-			out = append(out, gaugeView{gauge(a), w.t("budget.gauge_text", a.Unit, before(a), amount(a.Cost, true), left(w, a), limit)})
+			out = append(out, gaugeView{gauge(a), w.t("budget.gauge_text", a.symbol(), before(a), amount(a.Cost, true), left(w, a), limit)})
 		}
 	}
 	return out
 }
 
+// symbol is the sign of the unit of an amount, and its name where there is none.
+func (a Amount) symbol() string {
+	return cmp.Or(map[string]string{"epsilon": "ε", "delta": "δ", "rho": "ρ"}[a.Unit], a.Unit)
+}
+
 // amountWords writes what is spent, of all units.
-func amountWords(all []Amount) string {
+func amountWords(w words, all []Amount) string {
 	var out []string
 	for _, a := range all {
-		unit := a.Unit
-		if s, ok := map[string]string{"epsilon": "ε", "delta": "δ", "rho": "ρ"}[unit]; ok {
-			unit = s
-		}
-		text := unit + "\u00a0" + amount(a.Spent, true)
+		text := a.symbol() + "\u00a0" + amount(a.Spent, true)
 		if a.Limit != "" {
-			text += " of " + amount(a.Limit, false)
+			text = w.t("budget.of", text, amount(a.Limit, false))
 		}
 		out = append(out, text)
 	}

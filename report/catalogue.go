@@ -2,28 +2,29 @@ package report
 
 import (
 	"cmp"
-	"embed"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
-	"gopkg.in/yaml.v3"
+	"github.com/dprelease/dprelease/internal/say/sentence"
 )
 
-// Languages are the languages that a page can be written in. Each is one file of texts.
-var Languages = []string{"en", "de"}
-
-//go:embed texts/*.yaml
-var textFiles embed.FS
-
-// words are the texts of a page in one language, by name.
+// words are the texts of a page in one language.
 type words struct {
-	language string
-	texts    map[string]string
-	labels   *Publication // nil where the job has no words of its own
+	*sentence.Words
+	labels *Publication // nil where the job has no words of its own
 }
+
+// wordsIn are the texts of a language, English where there are none.
+func wordsIn(language string) words { return words{Words: sentence.In(language)} }
+
+// note is a remark of a mechanism, a design or a method in the language of the page, and stays English where nobody knows it.
+func (w words) note(text string) string {
+	out, _ := w.Note(text)
+	return out
+}
+
+func (w words) t(name string, blanks ...any) string { return w.T(name, blanks...) }
 
 // Label returns the word of readers for a release, a column or a unit.
 func (p *Publication) Label(name string) string {
@@ -52,7 +53,7 @@ func (w words) columns(names []string) string {
 
 // labelled is a table with the words for its values. The column group holds those of the one column that a release is by.
 func (w words) labelled(e Release, t Table) Table {
-	if w.labels == nil || len(w.labels.Labels) == 0 {
+	if (w.labels == nil || len(w.labels.Labels) == 0) && !w.Foreign() {
 		return t
 	}
 	var params struct {
@@ -71,6 +72,9 @@ func (w words) labelled(e Release, t Table) Table {
 		out.Columns[i].Text = make([]string, len(c.Text))
 		for k, text := range c.Text {
 			out.Columns[i].Text[k] = w.labels.ValueLabel(column, text)
+			if e.countsUnits() { // the words of the program
+				out.Columns[i].Text[k] = w.note(text)
+			}
 		}
 	}
 	return out
@@ -78,51 +82,3 @@ func (w words) labelled(e Release, t Table) Table {
 
 // ownTexts are the columns whose texts are words of the release itself.
 var ownTexts = []string{"flag", "status", "kind", "table", "period"}
-
-var catalogues = sync.OnceValue(func() map[string]words {
-	out := map[string]words{}
-	for _, name := range Languages {
-		b, err := textFiles.ReadFile("texts/" + name + ".yaml")
-		w := words{language: name}
-		if err == nil {
-			err = yaml.Unmarshal(b, &w.texts)
-		}
-		if err != nil {
-			panic(fmt.Sprintf("the texts of %s: %v", name, err)) // they are embedded, and a test reads them
-		}
-		out[name] = w
-	}
-	return out
-})
-
-// wordsIn are the texts of a language, English where there are none.
-func wordsIn(language string) words {
-	if w, ok := catalogues()[language]; ok {
-		return w
-	}
-	return catalogues()["en"]
-}
-
-// t is a text with its blanks filled in.
-func (w words) t(name string, blanks ...any) string {
-	text, ok := w.texts[name]
-	if !ok {
-		return name // a test finds it
-	}
-	if len(blanks) == 0 {
-		return text
-	}
-	return fmt.Sprintf(text, blanks...)
-}
-
-// or is the text of that name, or another one where there is none.
-func (w words) or(name, other string) string {
-	if text, ok := w.texts[name]; ok {
-		return text
-	}
-	return other
-}
-
-// foreign reports whether texts of a report, which are English, stand in a page of
-// another language.
-func (w words) foreign() bool { return w.language != "en" }

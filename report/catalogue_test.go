@@ -1,93 +1,31 @@
 package report
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/say/sentence"
 	"github.com/dprelease/dprelease/privacy"
 )
-
-// Every language has every text, with the same blanks, and every text is used.
-func TestCatalogues(t *testing.T) {
-	var code strings.Builder
-	files, _ := filepath.Glob("*.go")
-	for _, f := range append(files, "page.html.tmpl") {
-		if b, err := os.ReadFile(f); err == nil && !strings.HasSuffix(f, "_test.go") {
-			code.Write(b)
-		}
-	}
-	named := map[string]bool{}
-	for _, m := range regexp.MustCompile(`"([a-z]+\.[a-z_]+)"`).FindAllStringSubmatch(code.String(), -1) {
-		named[m[1]] = true
-	}
-	en := wordsIn("en").texts
-	if len(en) < 150 {
-		t.Fatalf("only %d texts", len(en))
-	}
-	for name := range en {
-		family, _, _ := strings.Cut(name, ".")
-		open := []string{"mechanism", "design", "method", "believed", "drawn", "without", "rests"} // looked up by a name of the report
-		if !named[name] && !slices.Contains(open, family) {
-			t.Errorf("no page says %s", name)
-		}
-	}
-	for _, m := range regexp.MustCompile(`\.(?:t|T)\(?\s*"([a-z]+\.[a-z_]+)"|\.T "([a-z]+\.[a-z_]+)"`).FindAllStringSubmatch(code.String(), -1) {
-		if name := m[1] + m[2]; en[name] == "" {
-			t.Errorf("the page says %s, which is no text", name)
-		}
-	}
-	for _, l := range Languages {
-		w := wordsIn(l)
-		for name, text := range en {
-			if w.texts[name] == "" {
-				t.Errorf("%s has no %s", l, name)
-			}
-			if a, b := blanks(text), blanks(w.texts[name]); a != b {
-				t.Errorf("%s: %s has %d blanks, not %d", l, name, b, a)
-			}
-		}
-		if len(w.texts) != len(en) {
-			t.Errorf("%s has %d texts, English %d", l, len(w.texts), len(en))
-		}
-	}
-}
-
-// blanks counts the different values that a text takes.
-func blanks(text string) int {
-	numbers := map[string]bool{}
-	plain := 0
-	for _, m := range regexp.MustCompile(`%(?:\[(\d)\])?(?:\.0)?[sd]`).FindAllStringSubmatch(text, -1) {
-		if m[1] == "" {
-			plain++
-		} else {
-			numbers[m[1]] = true
-		}
-	}
-	return plain + len(numbers)
-}
 
 // A language that is not there is English, and German sentences are whole.
 func TestWordsInGerman(t *testing.T) {
 	for _, bad := range []string{"", "xx"} {
-		if wordsIn(bad).language != "en" {
+		if wordsIn(bad).Name != "en" {
 			t.Errorf("%q is not English", bad)
 		}
 	}
 	w := wordsIn("de")
-	if !w.foreign() || w.t("unit.row") != "Zeile" {
+	if !w.Foreign() || w.t("unit.row") != "Zeile" {
 		t.Error("German is missing")
 	}
 	g := Guarantee{Epsilon: 1, Delta: 1e-6}
-	if text := meaning(w, g, Dataset{Unit: "row"}); strings.Contains(text, "%!") || !strings.Contains(text, "Faktor 2.719") {
+	if text := meaning(w, g, Dataset{Unit: "row"}); strings.Contains(text, "%!") || !strings.Contains(text, "Faktor 2,719 und um höchstens weitere 1e-6 (1 zu 1.000.000)") {
 		t.Error(text)
 	}
 	g.Relation = privacy.ReplaceOne
 	for _, d := range []Dataset{{Unit: "row"}, {Unit: "row", PublicColumns: []string{"county", "district"}}, {Unit: "row", UnitName: "person", UnitColumn: "id", UnitRows: "folded"}} {
-		for _, l := range Languages {
+		for _, l := range sentence.Languages {
 			if text := meaning(wordsIn(l), g, d); strings.Contains(text, "%!") {
 				t.Error(text)
 			}
@@ -113,16 +51,16 @@ func TestRounded(t *testing.T) {
 // without sampling has it, so the check can fail.
 func TestNoInterval(t *testing.T) {
 	b := bar{value: 100, low: 98, high: 102}
-	if !strings.Contains(b.text(), "±") {
-		t.Error(b.text())
+	if !strings.Contains(b.text(wordsIn("en")), "±") {
+		t.Error(b.text(wordsIn("en")))
 	}
 	b.sampled = true
-	if strings.Contains(b.text(), "±") {
-		t.Error(b.text())
+	if strings.Contains(b.text(wordsIn("en")), "±") {
+		t.Error(b.text(wordsIn("en")))
 	}
 	b.half = 5
-	if !strings.Contains(b.text(), "± 5.0") && !strings.Contains(b.text(), "±\u202f5.0") {
-		t.Error(b.text())
+	if !strings.Contains(b.text(wordsIn("en")), "± 5.0") && !strings.Contains(b.text(wordsIn("en")), "±\u202f5.0") {
+		t.Error(b.text(wordsIn("en")))
 	}
 }
 

@@ -22,11 +22,11 @@ func numbers(w words, r *Report, columns bool) document.Section {
 			t.Rows = append(t.Rows, one.rows...)
 		}
 		if e.Verdict != "" {
-			said = append(said, Sentence(e.Verdict))
+			said = append(said, Sentence(w.note(e.Verdict)))
 		}
 		if text := strings.Join(said, " "); text != "" {
 			if about[text] == nil {
-				notes = append(notes, document.Part{Text: text, Foreign: true})
+				notes = append(notes, document.Part{Text: text})
 			}
 			about[text] = append(about[text], w.labels.Label(e.Name))
 		}
@@ -61,9 +61,9 @@ func meanings(w words, r *Report) []document.Part {
 			switch {
 			case !known:
 				at[[2]string{f.Name, f.Doc}] = len(t.Rows)
-				t.Rows = append(t.Rows, document.Row(f.Name, f.Doc, e.Name))
+				t.Rows = append(t.Rows, document.Row(f.Name, w.note(f.Doc), w.labels.Label(e.Name)))
 			case len(t.Rows[k][2].Text) < 120:
-				t.Rows[k][2].Text += ", " + e.Name
+				t.Rows[k][2].Text += ", " + w.labels.Label(e.Name)
 			}
 		}
 	}
@@ -89,20 +89,20 @@ func errorsOf(w words, e Release) (known []expectation, notes []string) {
 	numbers, whole := false, false
 	for _, x := range e.Expected {
 		if why := x.Useless(); why != "" {
-			say(w.t("error.useless", why))
+			say(w.t("error.useless", w.note(why)))
 		}
-		name, measured := x.Field, x.NoiseSD > 0 || x.Half95 > 0
+		name, measured := w.note(x.Field), x.NoiseSD > 0 || x.Half95 > 0
 		if x.Note != "" && measured {
-			name += " (" + x.Note + ")"
+			name += " (" + w.note(x.Note) + ")"
 		} else if x.Note != "" {
-			say(x.Note)
+			say(w.note(x.Note))
 		}
 		if text := oneEnds(w, x.OneEnd); text != "" {
 			say(text)
 		}
 		s := x.Sampling
 		if s != nil && s.BoundSD == nil {
-			say(w.t("error.unknown", s.Unknown))
+			say(w.t("error.unknown", w.note(s.Unknown)))
 		}
 		numbers, whole = numbers || measured, whole || s != nil && s.BoundSD != nil && *s.BoundSD == 0
 		rows := x.rows(w)
@@ -150,7 +150,7 @@ func (e ExpectedError) rows(w words) (out [][]document.Cell) {
 	if e.NoiseSD > 0 || e.Half95 > 0 {
 		basis := w.t("error.law")
 		if e.Beside != "" {
-			basis += "; " + e.Beside
+			basis += "; " + w.note(e.Beside)
 		}
 		add("error.noise", e.NoiseSD, e.Half95, basis)
 	}
@@ -164,7 +164,7 @@ func (e ExpectedError) rows(w words) (out [][]document.Cell) {
 	}
 	add("error.worst", *s.BoundSD, 0, w.t("error.any_table"))
 	if s.Assumption != "" {
-		add("error.assumed", s.AssumedSD, 0, s.Assumption)
+		add("error.assumed", s.AssumedSD, 0, w.note(s.Assumption))
 	}
 	for _, both := range []struct {
 		what string

@@ -19,7 +19,6 @@ type verdictView struct {
 	Release, Grade, Label, Text string
 	Shown                       string // what readers call the release
 	Noise                       string // how large it is beside the value
-	Detail                      string // the verdict of report.json, in its own words
 	First                       []shownValue
 	More                        int // values that are not among the first
 	ID                          int
@@ -67,7 +66,7 @@ func firstScreen(all []verdictView, results []*result) (shown []verdictView, lef
 func Chance(g Guarantee, d Dataset) string { return chance(wordsIn("en"), g, d) }
 
 func chance(w words, g Guarantee, d Dataset) string {
-	return g.attacker().Chance(w.language, g.Relation, w.one(d), d.Place())
+	return g.attacker().Chance(w.Words, g.Relation, w.one(d), d.Place())
 }
 
 // promise lists the guarantees of everything that was released, and where they are weak.
@@ -104,7 +103,7 @@ func (v *view) headline(r *Report) {
 func lede(w words, r *Report) string {
 	var kinds []string
 	for _, e := range r.Releases {
-		kinds = appendNew(kinds, w.or("mechanism."+e.Mechanism.Name, e.Mechanism.Name))
+		kinds = appendNew(kinds, w.Or("mechanism."+e.Mechanism.Name, e.Mechanism.Name))
 	}
 	if len(kinds) > 5 {
 		kinds = append(kinds[:5], "…")
@@ -114,7 +113,7 @@ func lede(w words, r *Report) string {
 		data += " (" + s.Column + " = " + s.Is + ")"
 	}
 	if s := r.Dataset.Snapshot; s != "" {
-		data += " (snapshot " + s + ")"
+		data += " (" + w.t("lede.snapshot", s) + ")"
 	}
 	name := "lede.many"
 	if len(r.Releases) == 1 {
@@ -224,10 +223,9 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		return v
 	case useless != "":
 		v.Grade, v.Label, v.Text = "poor", w.t("verdict.useless_label"), w.t("verdict.useless")
-		v.Detail = Sentence(useless)
 		return v
 	case blank > 0 && blank == len(flags):
-		v.Grade, v.Label, v.Text = "poor", w.t("verdict.useless_label"), w.t("verdict.blank", reason)
+		v.Grade, v.Label, v.Text = "poor", w.t("verdict.useless_label"), w.t("verdict.blank", w.note(reason))
 		return v
 	case drowned:
 		v.Grade, v.Label, v.Text = "poor", w.t("verdict.drowned_label"), w.t("verdict.drowned")
@@ -251,17 +249,16 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		v.Grade, v.Label, v.Text = "fair", w.t("verdict.part_label", marked), w.t("verdict.part")
 	}
 	if blank > 0 {
-		v.Label, v.Text = w.t("verdict.some_label", blank, len(flags)), w.t("verdict.some", reason)+" "+v.Text
+		v.Label, v.Text = w.t("verdict.some_label", blank, len(flags)), w.t("verdict.some", w.note(reason))+" "+v.Text
 		if v.Grade == "good" {
 			v.Grade = "fair"
 		}
 		return v
 	}
 	if e.Verdict != "" {
-		v.Detail = Sentence(e.Verdict)
 		if e.From == All { // what the release says of itself
 			v.Grade, v.Label = "fair", w.t("verdict.note_label")
-			v.Text = w.t("verdict.note")
+			v.Text = Sentence(w.note(e.Verdict))
 		}
 	}
 	if e.Mechanism.SelfNoising {

@@ -36,7 +36,7 @@ func (d Dataset) UnitNote() string { return d.unitNote(wordsIn("en")) }
 
 func (d Dataset) unitNote(w words) string {
 	a := d.UnitName
-	if !w.foreign() {
+	if !w.Foreign() {
 		a = A(d.UnitName)
 	}
 	switch {
@@ -52,7 +52,7 @@ func (d Dataset) unitNote(w words) string {
 	case d.checked() && d.UnitRows != "":
 		missing := ""
 		if d.UnitMissing != "" {
-			missing = w.or("without."+d.UnitMissing, "")
+			missing = w.Or("without."+d.UnitMissing, "")
 		}
 		return w.t("unit.several", d.UnitColumn, d.UnitName) + w.t("unit.spelling", a) + missing
 	case d.checked():
@@ -111,7 +111,7 @@ func (d Dataset) collected(w words) string {
 		}
 		return w.t("collected.wave", wave, in)
 	}
-	text := w.or("drawn."+c.Method, c.Method)
+	text := w.Or("drawn."+c.Method, c.Method)
 	if len(c.By) > 0 {
 		text += " " + w.t("result.by", strings.Join(c.By, w.t("meaning.and")))
 	}
@@ -163,7 +163,7 @@ func (d Dataset) Place() verdict.Place {
 func Meaning(g Guarantee, d Dataset) string { return meaning(wordsIn("en"), g, d) }
 
 func meaning(w words, g Guarantee, d Dataset) string {
-	change := w.t("meaning.presence", w.one(d), d.Place().In(w.language))
+	change := w.t("meaning.presence", w.one(d), w.t(string(d.Place())))
 	if g.Relation == privacy.ReplaceOne {
 		plural, keeps := "", ""
 		if d.UnitRows != "" {
@@ -182,22 +182,24 @@ func meaning(w words, g Guarantee, d Dataset) string {
 		}
 	}
 	text := w.t("meaning.factor", change, factor(g.Epsilon))
-	if g.Delta > 0 {
-		text += w.t("meaning.further", Spent(g.Delta), oneIn(g.Delta))
+	if in := oneIn(g.Delta); in != "" {
+		text += w.t("meaning.further_in", Spent(g.Delta), in)
+	} else if g.Delta > 0 {
+		text += w.t("meaning.further", Spent(g.Delta))
 	}
 	return text
 }
 
-// oneIn is a small chance in words, never smaller than it is.
+// oneIn is n for a chance that is at most one in n, "" where it is large or far too small to be said so.
 func oneIn(p float64) string {
 	n := math.Floor(1 / p * (1 + 1e-12))
 	if !(n >= 2) || n > 1e15 {
-		return " at most"
+		return ""
 	}
 	if step := math.Pow10(int(math.Floor(math.Log10(n))) - 2); step > 1 {
 		n = math.Floor(n/step*(1+1e-12)) * step
 	}
-	return " at most (1 in " + grouped(int64(n)) + ")"
+	return grouped(int64(n))
 }
 
 // Caution says plainly where a guarantee is weak, and "" where it is not.
@@ -209,7 +211,7 @@ func Caution(g Guarantee, d Dataset) string {
 // unit away is a weakness of its own.
 func cautions(w words, g Guarantee, d Dataset) []string {
 	var all []string
-	if text := g.attacker().Caution(w.language, w.one(d)); text != "" {
+	if text := g.attacker().Caution(w.Words, w.one(d)); text != "" {
 		all = append(all, text)
 	}
 	if p := d.Periods; p != nil && p.AtMost < p.Count && p.Held != HeldByCap {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -19,7 +20,6 @@ import (
 // Page is the report for people, with everything that can be known without data: its
 // figures are drawn from the events alone.
 type Page struct {
-	words   words
 	whole   figures
 	draws   map[string]figures
 	onePass []document.Figure
@@ -48,8 +48,8 @@ const (
 // NewPage draws the figures of a report, in the language that it asks for. It reads no
 // data, so a run does it before anything is spent.
 func NewPage(r *Report) (*Page, error) {
-	p := &Page{draws: map[string]figures{}, words: r.words()}
-	w := p.words
+	p := &Page{draws: map[string]figures{}}
+	w := r.words()
 	var err error
 	var before float64
 	for _, d := range r.Draws {
@@ -165,7 +165,7 @@ func curveTable(of, value string) *document.Table {
 
 // pictures are the sections of the page that show curves.
 func (p *Page) pictures(r *Report) []document.Section {
-	w := p.words
+	w := r.words()
 	profile := document.Section{ID: "profile", Title: w.t("profile.heading"), Parts: []document.Part{{Text: w.t("profile.text")}}}
 	curves := document.Part{Figures: appendFigure(nil, p.whole.Profile)}
 	efficiency := document.Section{ID: "efficiency", Title: w.t("efficiency.heading"), Parts: []document.Part{{Text: w.t("efficiency.text")}}}
@@ -264,9 +264,16 @@ func (p *Page) WriteHTML(w io.Writer, r *Report, values map[string]Table, public
 	if err := pageTemplate().Execute(&b, newView(p, r, values, public)); err != nil {
 		return err
 	}
-	_, err := w.Write(b.Bytes())
+	text := b.Bytes()
+	if r.words().Foreign() {
+		text = texts.ReplaceAllFunc(text, func(t []byte) []byte { return []byte(r.words().Number(string(t))) })
+	}
+	_, err := w.Write(text)
 	return err
 }
+
+// texts are the texts of a page between its tags. One that is a number alone is written in the page's language.
+var texts = regexp.MustCompile(`>[^<>]+<`)
 
 // frame is a page around a body. It has the style of the report, and asks for nothing.
 var frame = template.Must(template.New("document").Parse(`<!DOCTYPE html>

@@ -25,10 +25,10 @@ type bar struct {
 // text is the value, rounded to what its noise leaves meaningful. The noise stands beside
 // it only where there is no other error: else it would read as an interval for the
 // population's value (P30, P41).
-func (b bar) text() string {
+func (b bar) text(w words) string {
 	noise := b.noise()
 	if b.part != "" {
-		return Rounded(b.value, noise) + " (" + b.part + ")"
+		return w.Number(Rounded(b.value, noise)) + " (" + b.part + ")"
 	}
 	switch half := (b.to - b.from) / 2; {
 	case half > 0:
@@ -87,7 +87,7 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 		}
 		from, to := b.whole()
 		lo, hi = math.Min(lo, math.Min(b.low, from)), math.Max(hi, math.Max(b.high, to))
-		number = math.Max(number, figure.TextWidth(b.text()))
+		number = math.Max(number, figure.TextWidth(b.text(w)))
 	}
 	if !(hi >= lo) {
 		lo, hi = 0, 1
@@ -162,7 +162,7 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 			d.Line(math.Max(x(b.low)-16, left), y, math.Min(x(b.high)+16, right), y, "dotted")
 		}
 		d.Circle(x(b.value), y, 3.5, "dot")
-		d.Text(pictureWidth-2, y+4, "end", "", b.text())
+		d.Text(pictureWidth-2, y+4, "end", "", b.text(w))
 	}
 	return d.HTML(id, title, described(w, bars))
 }
@@ -216,7 +216,7 @@ func described(w words, bars []bar) string {
 			parts = append(parts, w.t("result.and_more", len(bars)-i))
 			break
 		}
-		text := b.text()
+		text := b.text(w)
 		if b.suppressed {
 			text = b.blank(w)
 		}

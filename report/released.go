@@ -114,7 +114,7 @@ func ReleasedValues(e Release, t Table) (all []Released) {
 			}
 		}
 		from, to := b.whole()
-		v := Released{Label: strings.Join(parts, " · "), Text: b.text(), Value: b.value, Suppressed: b.suppressed, Sampled: b.sampled,
+		v := Released{Label: strings.Join(parts, " · "), Text: b.text(wordsIn("en")), Value: b.value, Suppressed: b.suppressed, Sampled: b.sampled,
 			Noise: (b.high - b.low) / 2, Around: math.Max(b.value-from, to-b.value)}
 		if l.sd {
 			v.Noise *= 2.12

@@ -82,7 +82,7 @@ func (v *view) moreRows(n int) string {
 func (r *result) view(report *Report, id int) resultView {
 	e, w := r.release, r.w
 	v := resultView{
-		ID: id, Name: w.labels.Label(e.Name), What: e.Mechanism.Name, Charged: Charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
+		ID: id, Name: w.labels.Label(e.Name), What: w.Or("mechanism."+e.Mechanism.Name, e.Mechanism.Name), Charged: Charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
 		Pictures: r.pictures, Under: r.under, Open: len(r.pictures) == 0, File: fileFor(e),
 	}
 	if p := ParamsText(e.Params); p != "" && !e.countsUnits() { // else nobody wrote them
@@ -285,7 +285,7 @@ func (r *result) bars() ([]bar, legend) {
 	for i, v := range value.numbers() {
 		b := bar{value: v, low: v, high: v, suppressed: math.IsNaN(v), sampled: sampled}
 		if i < len(flags) {
-			b.flag = flags[i]
+			b.flag = r.w.note(flags[i])
 		}
 		end := oneEnd(i)
 		if end != "" {

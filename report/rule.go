@@ -79,8 +79,8 @@ func NewAmplification(s privacy.Sampling, rel privacy.Relation, target privacy.P
 // batches that a mechanism draws from it, and of shuffling.
 func rules(w words, d Draw, event privacy.Event) (out []document.Part) {
 	add := func(title, rule, source string) {
-		one := document.Part{Heading: title, Text: rule, Class: document.Rule, Foreign: true}
-		if len(out) < 2*maxSpecial && !slices.ContainsFunc(out, func(p document.Part) bool { return p.Heading == title && p.Text == rule }) {
+		one := document.Part{Heading: title, Text: w.note(rule), Class: document.Rule}
+		if len(out) < 2*maxSpecial && !slices.ContainsFunc(out, func(p document.Part) bool { return p.Heading == title && p.Text == one.Text }) {
 			out = append(out, one, document.Part{Text: source, Class: document.Quiet, Foreign: true})
 		}
 	}

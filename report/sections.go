@@ -80,7 +80,7 @@ func draws(w words, r *Report) (out []document.Part) {
 	}
 	var said []document.Part
 	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
-		row := []document.Cell{{Text: d.Name}, {Text: w.or("design."+d.Design, d.Design)}, {Text: Charge(d.Guarantee), Whole: true, Strong: true},
+		row := []document.Cell{{Text: d.Name}, {Text: w.Or("design."+d.Design, d.Design)}, {Text: Charge(d.Guarantee), Whole: true, Strong: true},
 			{Text: point(d.Target.Epsilon, d.Target.Delta, Allowed), Whole: true}}
 		if sampled {
 			rate, sample := "–", "–"
@@ -206,7 +206,7 @@ func bounds(w words, r *Report) document.Section {
 		for _, c := range b.g.Claimed {
 			if key := fmt.Sprint(c.Source, c.Epsilon, c.Delta); !seen[key] && len(seen) < maxWords {
 				seen[key] = true
-				text := w.t("bounds.claim", point(c.Epsilon, c.Delta, Allowed), b.what, c.Source, Charge(b.g), c.Why)
+				text := w.t("bounds.claim", point(c.Epsilon, c.Delta, Allowed), b.what, c.Source, Charge(b.g), w.note(c.Why))
 				s.Parts = append(s.Parts, document.Part{Label: w.t("bounds.claimed"), Text: text, Class: document.Warn})
 			}
 		}
@@ -216,7 +216,7 @@ func bounds(w words, r *Report) document.Section {
 		for _, u := range b.g.Unsupported {
 			if key := u.Method + "\n" + u.Reason; !seen[key] && len(seen) < 2*maxWords {
 				seen[key] = true
-				s.Parts = append(s.Parts, document.Part{Heading: heading, Label: u.Method, Text: u.Reason + " (" + b.what + ")", Class: document.Item, Foreign: true})
+				s.Parts = append(s.Parts, document.Part{Heading: heading, Label: u.Method, Text: w.note(u.Reason) + " (" + b.what + ")", Class: document.Item})
 				heading = ""
 			}
 		}

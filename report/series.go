@@ -93,7 +93,7 @@ func (r *result) readSeries() *overTime {
 			b.low, b.high = v-half, v+half
 		}
 		if i < len(flags) {
-			b.flag = flags[i]
+			b.flag = r.w.note(flags[i])
 		}
 		o.bars[at] = b
 	}
@@ -309,7 +309,7 @@ func (r *result) stripes(id, title, kind string) template.HTML {
 	for _, b := range ends {
 		label = math.Max(label, math.Min(figure.TextWidth(b.label), longestLabel))
 		if !b.suppressed {
-			number = math.Max(number, figure.TextWidth(b.text()))
+			number = math.Max(number, figure.TextWidth(b.text(r.w)))
 		}
 	}
 	const height, gap = 30.0, 8.0
@@ -347,7 +347,7 @@ func (r *result) stripes(id, title, kind string) template.HTML {
 			continue
 		}
 		d.Circle(x(float64(len(bars)-1)), y(end.value), 3, "dot")
-		d.Text(pictureWidth-2, top+height/2+4, "end", "", end.text())
+		d.Text(pictureWidth-2, top+height/2+4, "end", "", end.text(r.w))
 	}
 	periods := o.periods[kind]
 	d.Text(left, d.Height-5, "start", "small", periods[0])
@@ -427,7 +427,7 @@ func (r *result) cell(b bar) string {
 	if b.suppressed {
 		return b.blank(r.w)
 	}
-	return b.text()
+	return b.text(r.w)
 }
 
 // before is the period with which a change compares the latest one of a kind.

@@ -22,11 +22,11 @@ func (p *Page) special(r *Report) error {
 			return err
 		}
 		if len(p.rules) < 2*maxDraws {
-			p.rules = append(p.rules, rules(p.words, d, event)...)
+			p.rules = append(p.rules, rules(r.words(), d, event)...)
 		}
 		walk(event, func(e privacy.Event, shuffled *privacy.Shuffled) {
 			if rr, ok := e.(privacy.RandomizedResponse); ok && len(p.local) < maxSpecial {
-				p.local = append(p.local, local(p.words, d, rr, shuffled))
+				p.local = append(p.local, local(r.words(), d, rr, shuffled))
 			}
 		})
 	}
@@ -101,7 +101,7 @@ func (p *Page) byPosition(r *Report) {
 		if rel.Positions == nil || len(rel.Positions.Points) < 2 || len(p.onePass) == maxSpecial {
 			continue
 		}
-		p.onePass = append(p.onePass, rel.Positions.figure(p.words, rel.Name, len(p.onePass)))
+		p.onePass = append(p.onePass, rel.Positions.figure(r.words(), rel.Name, len(p.onePass)))
 	}
 }
 

@@ -38,7 +38,7 @@ func story(w words, r *Report) []storyView {
 		}
 		size := w.t("story.secret_size", w.many(r.Dataset))
 		if n := r.Dataset.Population; n > 0 {
-			size = grouped(n) + " " + w.many(r.Dataset) + "."
+			size = w.Number(grouped(n)) + " " + w.many(r.Dataset) + "."
 		}
 		one := storyView{Draw: d.Name}
 		if d.Name == All {
@@ -51,7 +51,7 @@ func story(w words, r *Report) []storyView {
 			one.Steps = append(one.Steps, stepView{crowd(1, false), w.t("story.population"), size})
 		}
 		if sampled {
-			text := w.or("design."+d.Design, d.Design)
+			text := w.Or("design."+d.Design, d.Design)
 			if d.Amplification != nil {
 				text += ": " + w.t("story.rate", percent(rate))
 			}
@@ -68,7 +68,7 @@ func story(w words, r *Report) []storyView {
 		}
 		for _, e := range r.Releases {
 			if e.From == d.Name {
-				kinds = appendNew(kinds, e.Mechanism.Name)
+				kinds = appendNew(kinds, w.Or("mechanism."+e.Mechanism.Name, e.Mechanism.Name))
 			}
 		}
 		one.Steps = append(one.Steps,

@@ -190,6 +190,7 @@ func (t Table) grid(w words, limit int) *document.Table {
 	}
 	n, from := t.rows(), 0
 	with, noise := t.noise()
+	marked := slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == "kind" })
 	if t.isSeries() {
 		from = max(n-limit, 0)
 	}
@@ -197,6 +198,9 @@ func (t Table) grid(w words, limit int) *document.Table {
 		row := make([]document.Cell, len(t.Columns))
 		for k, c := range t.Columns {
 			text := c.cell(i)
+			if c.Name == "flag" || marked && (c.Name == "kind" || c.Name == "name") { // the words of the program
+				text = w.note(text)
+			}
 			switch {
 			case text == "" && c.numeric(), i < len(c.Float64) && math.IsNaN(c.Float64[i]):
 				text = "×" // suppressed

@@ -46,11 +46,11 @@ type view struct {
 func (v *view) T(name string, blanks ...any) string { return v.words.t(name, blanks...) }
 
 // Language is the language of the page.
-func (v *view) Language() string { return v.words.language }
+func (v *view) Language() string { return v.words.Name }
 
 // Mark marks a text of report.json, which is English, in a page of another language.
 func (v *view) Mark(foreign bool) template.HTMLAttr {
-	if foreign && v.words.foreign() {
+	if foreign && v.words.Foreign() {
 		return ` lang="en"`
 	}
 	return ""
@@ -123,7 +123,7 @@ func (gridView) Style(c document.Cell) string {
 var methodNames = []string{"basic", "rdp", "pld", "shuffle", "iterate", "split", "kept"}
 
 func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
-	w := p.words
+	w := r.words()
 	v := &view{
 		words: w, Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
 		Tool: r.Tool.Name + " " + r.Tool.Version, Charged: Charge(r.Guarantee), Spend: r.Spend.text(w), Sampled: r.anySampled(),
@@ -141,7 +141,7 @@ func relationWords(w words, d Dataset) string {
 	if d.Relation == privacy.ReplaceOne {
 		return w.t("relation.values", w.many(d), w.one(d))
 	}
-	return w.t("relation.presence", w.many(d), w.one(d), d.Place().In(w.language))
+	return w.t("relation.presence", w.many(d), w.one(d), w.t(string(d.Place())))
 }
 
 func point(epsilon, delta float64, number func(float64) string) string {
@@ -174,7 +174,7 @@ func ParamsText(raw json.RawMessage) string {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		text := plainText(params[name])
 		if len(text) > 200 {
-			text = "see report.json"
+			text = "…"
 		}
 		parts = append(parts, name+": "+text)
 	}

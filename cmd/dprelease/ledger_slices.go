@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/dprelease/dprelease/internal/calculus/rdp"
+	"github.com/dprelease/dprelease/internal/say/sentence"
 	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -93,8 +94,8 @@ func (a *shownAccount) writeMeaning(w io.Writer, where string, cost privacy.Cost
 	default:
 		attacker = verdict.OfDivergences(verdict.AtOrders(a.account.Orders, spent))
 	}
-	text := attacker.Chance("en", a.account.Relation, a.Unit, verdict.InTable)
-	if weak := attacker.Caution("en", a.Unit); weak != "" {
+	text := attacker.Chance(sentence.In("en"), a.account.Relation, a.Unit, verdict.InTable)
+	if weak := attacker.Caution(sentence.In("en"), a.Unit); weak != "" {
 		text += "; " + weak
 	}
 	_, err := fmt.Fprintf(w, "  by these amounts alone, %s%s\n", where, text)

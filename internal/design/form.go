@@ -122,7 +122,7 @@ func (m *maker) control(kind, verb, label string, path ...string) control {
 	name := pointer(verb, path...)
 	id := fnv.New64a()
 	id.Write([]byte(name))
-	return control{ID: fmt.Sprintf("c%x", id.Sum64()), Name: name, Kind: kind, Label: m.T(label), Help: m.or(label+".help", ""),
+	return control{ID: fmt.Sprintf("c%x", id.Sum64()), Name: name, Kind: kind, Label: m.T(label), Help: m.Or(label+".help", ""),
 		Value: text(m.root, path...), Problem: m.problems[at(path...)]}
 }
 
@@ -157,7 +157,7 @@ func (m *maker) options(prefix string, values ...string) (out []choice) {
 		if v == "" {
 			name = prefix + ".none"
 		}
-		out = append(out, choice{Value: v, Label: m.T(name), Help: m.or(name+".help", "")})
+		out = append(out, choice{Value: v, Label: m.T(name), Help: m.Or(name+".help", "")})
 	}
 	return out
 }
@@ -241,7 +241,7 @@ func (m *maker) file(out *form) {
 			words = []string{";", "tab", "|"}
 		}
 		for _, word := range words {
-			options = append(options, choice{Value: word, Label: m.or("file."+key+"."+word, word)})
+			options = append(options, choice{Value: word, Label: m.Or("file."+key+"."+word, word)})
 		}
 		out.File = append(out.File, m.choices(c, c.Value, options...))
 		out.FileOpen = out.FileOpen || c.Value != "" || c.Problem != ""
@@ -255,7 +255,7 @@ func (m *maker) columns(out *form, h header) {
 	for _, name := range out.Names {
 		c := column{Name: name}
 		if i := slices.IndexFunc(h.Columns, func(c table.Column) bool { return c.Name == name }); i >= 0 && h.Columns[i].Usable {
-			c.What = m.or("holds."+fmt.Sprint(h.Columns[i].Kind), "")
+			c.What = m.Or("holds."+fmt.Sprint(h.Columns[i].Kind), "")
 			if h.Columns[i].Text {
 				c.What = ""
 			}
@@ -440,12 +440,12 @@ func (m *maker) price(out *form, f found) {
 		if one == "row" {
 			one = m.T("row")
 		}
-		out.Chance = a.Chance(m.language, r.Guarantee.Relation, one, r.Dataset.Place())
-		out.Caution = a.Caution(m.language, one)
+		out.Chance = a.Chance(m.Words, r.Guarantee.Relation, one, r.Dataset.Place())
+		out.Caution = a.Caution(m.Words, one)
 	}
 	if b := r.Budget; b != nil {
 		for _, x := range b.Amounts {
-			switch name := m.or("amount."+x.Unit, x.Unit); x.Limit {
+			switch name := m.Or("amount."+x.Unit, x.Unit); x.Limit {
 			case "":
 				out.Left = append(out.Left, m.T("left.open", name, x.Spent))
 			case "0": // a budget without a δ has none left

@@ -23,7 +23,7 @@ func (m *maker) statistics() (out []choice) {
 		for _, name := range strings.Fields(m.T("family." + family + ".of")) {
 			if slices.Contains(all, name) {
 				d := described()[name]
-				label := m.or("mechanism."+name, "")
+				label := m.Or("mechanism."+name, "")
 				out = append(out, choice{Value: name, Label: cmp.Or(label, name), Help: d.Summary, Group: m.T("family." + family),
 					Foreign: !d.Grouped || label == ""})
 			}
@@ -86,7 +86,7 @@ func (m *maker) params(t *tableForm, mechanism, i string) {
 			continue // keys of the release, and what the host decides
 		}
 		c := m.control("text", "yaml", "param."+name, "releases", i, "params", name)
-		c.Label, c.Help, c.Foreign = m.or("param."+name, name), p.Description, true
+		c.Label, c.Help, c.Foreign = m.Or("param."+name, name), p.Description, true
 		switch {
 		case p.Enum != nil:
 			var options []choice

@@ -13,7 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/internal/say/sentence"
 )
 
 //go:embed page.html.tmpl
@@ -68,7 +68,7 @@ func (s *Session) page(w http.ResponseWriter, r *http.Request) {
 		form = template.HTML("<p>" + template.HTMLEscapeString(words.T("unreadable")) + "</p>") //nolint:gosec // escaped
 	}
 	page := opened{words: words, File: filepath.Base(s.Path), Text: text, Seen: seen, Form: form, Lines: shown.Lines}
-	for _, l := range report.Languages {
+	for _, l := range sentence.Languages {
 		if l != language {
 			page.Other = append(page.Other, l)
 		}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/sentence"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
-	"github.com/dprelease/dprelease/report"
 )
 
 const (
@@ -292,30 +292,30 @@ func TestNumbersAreThePlans(t *testing.T) {
 // Both languages have the same texts, each with the same blanks, and the page has no text that is missing.
 func TestTexts(t *testing.T) {
 	en := catalogues()["en"]
-	for _, name := range report.Languages {
+	for _, name := range sentence.Languages {
 		w := catalogues()[name]
-		for key, text := range en.texts {
-			if other, ok := w.texts[key]; !ok || strings.Count(other, "%s") != strings.Count(text, "%s") || strings.Count(other, "%d") != strings.Count(text, "%d") {
+		for key, text := range en.Texts {
+			if other, ok := w.Texts[key]; !ok || strings.Count(other, "%s") != strings.Count(text, "%s") || strings.Count(other, "%d") != strings.Count(text, "%d") {
 				t.Errorf("%s: %s is %q, in English %q", name, key, other, text)
 			}
 		}
-		if len(w.texts) != len(en.texts) {
-			t.Errorf("%s has %d texts, English %d", name, len(w.texts), len(en.texts))
+		if len(w.Texts) != len(en.Texts) {
+			t.Errorf("%s has %d texts, English %d", name, len(w.Texts), len(en.Texts))
 		}
 		for mechanism := range described() {
-			if w.or("mechanism."+mechanism, "") == "" {
+			if w.Or("mechanism."+mechanism, "") == "" {
 				t.Errorf("%s has no word for %s", name, mechanism)
 			}
 		}
 	}
 	// T answers with the name where a text is missing.
-	missing := (&words{texts: map[string]string{}}).T("step1")
+	missing := (&words{&sentence.Words{}}).T("step1")
 	s, _ := session(t, "job.yaml", complete)
 	out, err := s.show(t.Context(), en, complete)
 	if err != nil || missing != "step1" {
 		t.Fatal(err)
 	}
-	for key := range en.texts {
+	for key := range en.Texts {
 		if strings.Contains(key, ".") && strings.Contains(out.Form, ">"+key+"<") {
 			t.Errorf("the page says %s", key)
 		}

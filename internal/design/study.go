@@ -59,7 +59,7 @@ func (s *Session) compare(ctx context.Context, w *words, text, release string) (
 		if d.Unknown != "" && d.Total == 0 {
 			continue // what is not possible here
 		}
-		x := designed{Name: w.or("design."+d.Name, d.Name), Rows: figures(float64(d.Size), 12), Noise: figures(d.NoiseSD, 3),
+		x := designed{Name: w.Or("design."+d.Name, d.Name), Rows: figures(float64(d.Size), 12), Noise: figures(d.NoiseSD, 3),
 			Sampling: figures(d.SamplingSD, 3), Error: figures(d.Total, 3), Best: i == c.Best}
 		if !d.Executable {
 			x.Note = w.T("study.account")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dprelease/dprelease/internal/say/sentence"
 	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/describe"
@@ -63,8 +64,8 @@ func (a *answer) sentence(b *strings.Builder) {
 func (a *answer) meaning(b *strings.Builder) {
 	charged := privacy.Point{Epsilon: float64(a.Epsilon), Delta: float64(a.Delta)}
 	attacker := verdict.ProfileOf(a.event, a.Relation).Attacker(charged)
-	fmt.Fprintf(b, "meaning     %s\n", attacker.Chance("en", a.Relation, "record", verdict.InTable))
-	if weak := attacker.Caution("en", "record"); weak != "" {
+	fmt.Fprintf(b, "meaning     %s\n", attacker.Chance(sentence.In("en"), a.Relation, "record", verdict.InTable))
+	if weak := attacker.Caution(sentence.In("en"), "record"); weak != "" {
 		fmt.Fprintf(b, "caution     %s\n", weak)
 	}
 }
