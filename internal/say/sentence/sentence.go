@@ -115,13 +115,14 @@ func (w *Words) Note(text string) (in string, ok bool) {
 	return w.known(text, 12)
 }
 
-// known fills in the longest remark that fits a text. A blank is a name or a remark; in remarks of so many letters it may be anything.
+// known fills in the longest remark that fits a text. A blank is a name or a short remark; in remarks of so many letters it may be anything.
 func (w *Words) known(text string, letters int) (in string, ok bool) {
 	for _, english := range w.long {
 		blanks, ok := blanksOf(english, text)
 		for i := 0; ok && i < len(blanks); i++ {
-			blanks[i], ok = w.Note(blanks[i].(string))
-			ok = ok || letters > 0 && len(english) > letters
+			blank := blanks[i].(string)
+			blanks[i], ok = w.Note(blank)
+			ok = ok && !strings.Contains(blank, "; ") && !strings.Contains(blank, ". ") || letters > 0 && len(english) > letters
 		}
 		if ok {
 			return w.fill(w.Notes[english], blanks), true
@@ -147,7 +148,7 @@ func blanksOf(sentence, text string) (blanks []any, ok bool) {
 	return blanks, ok && rest == ""
 }
 
-// signs are what stands beside the digits of a number.
+// signs lists the characters that may stand beside the digits of a number.
 const signs = " \u00a0\u202f.,±−–+-*/()%<>≤≥~×^&#;:εδρσekMG"
 
 // numeric reports whether a text is made of numbers and signs alone.

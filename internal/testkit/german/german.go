@@ -1,4 +1,3 @@
-// Package german finds English on a German page.
 package german
 
 import (
