@@ -126,6 +126,15 @@ func TestNotes(t *testing.T) {
 			}
 		}
 	}
+	remarks := regexp.MustCompile(`(?:Doc|Note): +"([^"%]{8,})"[,})]`).FindAllStringSubmatch(text, -1)
+	if len(remarks) < 30 {
+		t.Errorf("only %d remarks", len(remarks))
+	}
+	for _, m := range remarks {
+		if _, ok := In("de").Note(strings.TrimSuffix(m[1], ": ")); !ok {
+			t.Errorf("no German for %q", m[1])
+		}
+	}
 	if stands("a remark that no program makes, about %s") {
 		t.Error("a remark that nobody makes is found")
 	}
