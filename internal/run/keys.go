@@ -206,29 +206,20 @@ func (v *tableView) numberKeys(ctx context.Context, rel *plan.PlannedRelease) (*
 	if err != nil {
 		return nil, err
 	}
-	index, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: v.table.memory})
-	if err != nil {
-		return nil, err
-	}
-	err = newPass(v.table.rows, v.table.Content, in).run(ctx, func(b table.Batch) error {
-		key := in.values[0]
-		if mask := one.mask(in.block(b)); mask != nil {
-			for i := range mask {
-				if key.Valid != nil {
-					mask[i] &= key.Valid[i]
+	return numbered(v.table.memory, units.DropNulls, func(index *units.Index) error {
+		return newPass(v.table.rows, v.table.Content, in).run(ctx, func(b table.Batch) error {
+			key := in.values[0]
+			if mask := one.mask(in.block(b)); mask != nil {
+				for i := range mask {
+					if key.Valid != nil {
+						mask[i] &= key.Valid[i]
+					}
 				}
+				key.Valid = mask
 			}
-			key.Valid = mask
-		}
-		return index.Add(key, b.Rows)
+			return index.Add(key, b.Rows)
+		})
 	})
-	if err == nil {
-		err = index.Finish()
-	}
-	if err != nil {
-		index.Close()
-	}
-	return index, err
 }
 
 // keyedCells are the cells of rows whose group column has values that nobody lists: the

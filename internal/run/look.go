@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/table"
@@ -102,12 +101,12 @@ func (l *Look) Units(i int) (*units.UnitFacts, error) {
 // Without counts for each table the keys of units that have no row in each of the others.
 func (l *Look) Without() (map[string]map[string]int64, error) {
 	tables := l.r.Table.parts
-	has := make([]*rowSet, len(tables))
+	has := make([]*units.RowSet, len(tables))
 	for i := range tables {
-		has[i] = newRowSet(l.r.index.index.Units())
+		has[i] = units.NewRowSet(l.r.index.index.Units())
 		err := eachNumber(l.r.index.whole[i], func(unit int32) {
 			if unit >= 0 {
-				has[i].add(int64(unit))
+				has[i].Add(int64(unit))
 			}
 		})
 		if err != nil {
@@ -118,15 +117,12 @@ func (l *Look) Without() (map[string]map[string]int64, error) {
 	for i, t := range tables {
 		out[t.name] = map[string]int64{}
 		for k, other := range tables {
-			n := 0
+			n := has[i].Without(has[k])
 			if l.r.views[i].job.Dataset.Key.Missing == job.NoUnitOwn { // a row without a key is in no other table
-				n = -int(l.r.index.whole[i].NullRows())
-			}
-			for w := range has[i].words {
-				n += bits.OnesCount64(has[i].words[w] &^ has[k].words[w])
+				n -= l.r.index.whole[i].NullRows()
 			}
 			if k != i {
-				out[t.name][other.name] = int64(n)
+				out[t.name][other.name] = n
 			}
 		}
 	}

@@ -413,8 +413,8 @@ func late(rel *plan.PlannedRelease, mech *mechanism, result *sdk.Result) error {
 func (r *Runner) apart(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	// As many releases as are fed at once share the memory of the table, and rows that are read again take as much as those in
 	// memory.
-	rows := newSpool(rel.Cells.Len(), len(rel.Plan.Columns), r.view(rel).table.memory/(2*together))
-	defer rows.close()
+	rows := newSpool(rel.Cells.Len(), r.view(rel).table.memory/(2*together))
+	defer rows.Close()
 	if err := feed(ctx, rows); err != nil {
 		return sdk.Result{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -26,8 +27,8 @@ type picker struct {
 	picks    map[int64]samplers.Selection
 	next     []weighted // blocks on their way
 
-	index       numbered           // the unit of every row, nil where a row is one
-	drawn       *rowSet            // the units that were drawn
+	index       unitNumbers        // the unit of every row, nil where a row is one
+	drawn       *units.RowSet      // the units that were drawn
 	unitWeights []float64          // their weights, nil where all are equal
 	recorder    *samplers.Recorder // writes the draw down where it is kept for other jobs
 }
@@ -114,13 +115,13 @@ func (p *picker) weights(b table.Block) []float64 {
 
 // drawUnits draws all units at once, for a table in which a unit has several rows: from
 // then on a row is picked when its unit was drawn (P23).
-func (p *picker) drawUnits(index numbered, units int64) error {
+func (p *picker) drawUnits(index unitNumbers, population int64) error {
 	if p.every {
 		return nil
 	}
-	p.drawn, p.index = newRowSet(units), index
-	for first := int64(0); first < units; first += unitBlock {
-		n := int(min(unitBlock, units-first))
+	p.drawn, p.index = units.NewRowSet(population), index
+	for first := int64(0); first < population; first += unitBlock {
+		n := int(min(unitBlock, population-first))
 		sel, err := p.draw(table.Block{First: first, Rows: n})
 		if err != nil {
 			return err
@@ -131,15 +132,15 @@ func (p *picker) drawUnits(index numbered, units int64) error {
 			}
 		}
 		if len(sel.Weights) > 0 && p.unitWeights == nil {
-			p.unitWeights = make([]float64, units)
+			p.unitWeights = make([]float64, population)
 		}
 		for i := range n {
 			if sel.All {
-				p.drawn.add(first + int64(i))
+				p.drawn.Add(first + int64(i))
 			}
 		}
 		for i, u := range sel.Rows {
-			p.drawn.add(first + int64(u))
+			p.drawn.Add(first + int64(u))
 			if p.unitWeights != nil {
 				p.unitWeights[first+int64(u)] = sel.Weights[i]
 			}
@@ -148,8 +149,8 @@ func (p *picker) drawUnits(index numbered, units int64) error {
 	return nil
 }
 
-// numbered gives rows the numbers of their units.
-type numbered interface {
+// unitNumbers gives rows the numbers of their units.
+type unitNumbers interface {
 	Numbers(first int64, dst []int32) error
 }
 
@@ -195,7 +196,7 @@ func (p *picker) rowsOfDrawn(b table.Block) (table.Pick, error) {
 		return table.Pick{}, err
 	}
 	for i, unit := range units {
-		if unit < 0 || !p.drawn.has(int64(unit)) {
+		if unit < 0 || !p.drawn.Has(int64(unit)) {
 			continue
 		}
 		picked = append(picked, uint32(i))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
@@ -53,11 +54,11 @@ func keptIn(l life, periods ...int) func(*Slices) {
 			if slices.Contains(periods, p) {
 				continue
 			}
-			set := newRowSet(v.rows.Rows())
+			set := units.NewRowSet(v.rows.Rows())
 			for row := range v.rows.Rows() - int64(len(l[p])) {
-				set.add(row)
+				set.Add(row)
 			}
-			set.count()
+			set.Count()
 			of.counted[p] = set
 		}
 	}

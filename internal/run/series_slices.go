@@ -13,8 +13,8 @@ import (
 type Slices struct {
 	plan    *plan.Planned
 	views   []*OpenedTable
-	counted []*rowSet // the rows of each slice that count, nil for all
-	failed  error     // why nobody knows which rows count
+	counted []*units.RowSet // the rows of each slice that count, nil for all
+	failed  error           // why nobody knows which rows count
 }
 
 // Slices finds the rows of some periods, and in which of them each unit counts.
@@ -23,7 +23,7 @@ func (t *OpenedTable) Slices(ctx context.Context, p *plan.Planned, periods []str
 	if err != nil {
 		return nil, err
 	}
-	s := &Slices{plan: p, counted: make([]*rowSet, len(found))}
+	s := &Slices{plan: p, counted: make([]*units.RowSet, len(found))}
 	for _, rows := range found {
 		one := *t
 		one.rows = rows
@@ -60,23 +60,22 @@ func (s *Slices) Reads(step int) (out []int) {
 // a unit counts: its rule is that of dataset.unit.missing. Proof: cap.proof.md. // P31
 func (s *Slices) capPeriods(ctx context.Context) error {
 	d, of := &s.plan.Job.Dataset, s.plan.Job.PeriodsOfUnit()
-	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: s.views[0].memory})
+	index, err := numbered(s.views[0].memory, units.OwnNulls, func(index *units.Index) error {
+		for _, v := range s.views {
+			if err := v.addKeys(ctx, index, d.Key.Column, units.NullUnits(d.Key.Missing)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	defer index.Close()
-	for _, v := range s.views {
-		if err := v.addKeys(ctx, index, d.Key.Column, units.NullUnits(d.Key.Missing)); err != nil {
-			return err
-		}
-	}
-	if err := index.Finish(); err != nil {
-		return err
-	}
 	in := make([]counted, index.Units())
 	at, numbers := int64(0), make([]int32, unitBlock)
 	for period, v := range s.views {
-		set, left := newRowSet(v.rows.Rows()), false
+		set, left := units.NewRowSet(v.rows.Rows()), false
 		for first := int64(0); first < v.rows.Rows(); first += unitBlock {
 			block := numbers[:min(unitBlock, v.rows.Rows()-first)]
 			if err := index.Numbers(at+first, block); err != nil {
@@ -87,12 +86,12 @@ func (s *Slices) capPeriods(ctx context.Context) error {
 					left = true
 					continue
 				}
-				set.add(first + int64(i))
+				set.Add(first + int64(i))
 			}
 		}
 		at += v.rows.Rows()
 		if left {
-			set.count()
+			set.Count()
 			s.counted[period] = set
 		}
 	}

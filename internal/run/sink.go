@@ -23,9 +23,9 @@ type sink struct {
 	weigher  *plan.Weigher // nil where the rows have no weights of their own
 	weightAt int           // of the prepared columns
 
-	units    []int32  // the ultimate unit of every row of the source, or of every unit of privacy
-	index    numbered // the unit of privacy of every row, nil where a row is one
-	clusters []int32  // the cluster of each ultimate unit
+	units    []int32     // the ultimate unit of every row of the source, or of every unit of privacy
+	index    unitNumbers // the unit of privacy of every row, nil where a row is one
+	clusters []int32     // the cluster of each ultimate unit
 }
 
 // cellsAt stands among the columns of a sink for its column of cells, clustersAt for that of the

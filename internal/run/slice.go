@@ -2,10 +2,10 @@ package run
 
 import (
 	"context"
-	"math/bits"
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -15,38 +15,10 @@ type rowSource interface {
 	Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error
 }
 
-// rowSet is a set of rows of a table, one bit each.
-type rowSet struct {
-	words []uint64
-	rank  []int64 // how many are in the set before each word
-}
-
-func newRowSet(rows int64) *rowSet { return &rowSet{words: make([]uint64, (rows+63)/64)} }
-
-func (s *rowSet) add(row int64)      { s.words[row>>6] |= 1 << (row & 63) }
-func (s *rowSet) has(row int64) bool { return s.words[row>>6]>>(row&63)&1 == 1 }
-
-// count counts the rows, after the last one is added.
-func (s *rowSet) count() int64 {
-	s.rank = make([]int64, len(s.words)+1)
-	for i, w := range s.words {
-		s.rank[i+1] = s.rank[i] + int64(bits.OnesCount64(w))
-	}
-	return s.rank[len(s.words)]
-}
-
-// before counts the rows of the set before a row.
-func (s *rowSet) before(row int64) int64 {
-	if row>>6 == int64(len(s.words)) {
-		return s.rank[len(s.words)]
-	}
-	return s.rank[row>>6] + int64(bits.OnesCount64(s.words[row>>6]&(1<<(row&63)-1)))
-}
-
-// someRows are rows of a table: has says which, before how many of them come before a row.
+// someRows are rows of a table: Has reports whether a row is one, and Before counts those before a row.
 type someRows interface {
-	has(row int64) bool
-	before(row int64) int64
+	Has(row int64) bool
+	Before(row int64) int64
 }
 
 // sliced is a part of a table: the slice that a job means (P26), or the rows of one machine. To draws and mechanisms it is the
@@ -66,9 +38,9 @@ func (o *OpenedTable) slice(ctx context.Context, s *job.Slice) error {
 
 // sliced finds the rows of some slices, of the whole table. Their column is public, so it may be read before the debit.
 func (o *OpenedTable) sliced(ctx context.Context, column string, values []string) ([]*sliced, error) {
-	out, sets := make([]*sliced, len(values)), make([]*rowSet, len(values))
+	out, sets := make([]*sliced, len(values)), make([]*units.RowSet, len(values))
 	for i := range sets {
-		sets[i] = newRowSet(o.Table.Rows())
+		sets[i] = units.NewRowSet(o.Table.Rows())
 	}
 	drop := job.Handling{Rule: job.Drop}
 	p := NewPreparer(job.Column{Name: column, Type: job.Category, Domain: values, Missing: drop, Outside: drop})
@@ -80,7 +52,7 @@ func (o *OpenedTable) sliced(ctx context.Context, column string, values []string
 		}
 		for row, code := range ready.Codes {
 			if code >= 0 {
-				sets[code].add(b.Block.First + int64(row))
+				sets[code].Add(b.Block.First + int64(row))
 			}
 		}
 		return nil
@@ -92,8 +64,8 @@ func (o *OpenedTable) sliced(ctx context.Context, column string, values []string
 }
 
 // subset leaves of a table the rows of a set, after the last one is added.
-func subset(whole rowSource, set *rowSet) *sliced {
-	return &sliced{whole: whole, set: set, rows: set.count()}
+func subset(whole rowSource, set *units.RowSet) *sliced {
+	return &sliced{whole: whole, set: set, rows: set.Count()}
 }
 
 // sliceKinds are the kinds of slices by the kind of their column.
@@ -139,14 +111,14 @@ func (s *sliced) Scan(ctx context.Context, o table.ScanOptions, visit func(table
 		return table.Pick{Rows: s.places(b, some)}, nil
 	}
 	if passed != nil {
-		o.Progress = func(rows int64) { passed(s.set.before(rows)) }
+		o.Progress = func(rows int64) { passed(s.set.Before(rows)) }
 	}
 	return s.whole.Scan(ctx, o, func(b table.Batch) error {
 		first := b.Block
 		b.Block, _ = s.block(first)
 		if !b.Picked.All {
 			for i, r := range b.Picked.Rows { // the scan's own memory
-				b.Picked.Rows[i] = uint32(s.set.before(first.First+int64(r)) - b.Block.First)
+				b.Picked.Rows[i] = uint32(s.set.Before(first.First+int64(r)) - b.Block.First)
 			}
 		}
 		return visit(b)
@@ -157,8 +129,8 @@ func (s *sliced) Scan(ctx context.Context, o table.ScanOptions, visit func(table
 // others.
 func (s *sliced) block(b table.Block) (mine table.Block, all bool) {
 	mine = b
-	mine.First = s.set.before(b.First)
-	mine.Rows = int(s.set.before(b.First+int64(b.Rows)) - mine.First)
+	mine.First = s.set.Before(b.First)
+	mine.Rows = int(s.set.Before(b.First+int64(b.Rows)) - mine.First)
 	return mine, mine.Rows == b.Rows
 }
 
@@ -167,7 +139,7 @@ func (s *sliced) places(b table.Block, some table.Pick) []uint32 {
 	out := make([]uint32, 0, b.Rows)
 	at, next := uint32(0), 0
 	for row := range b.Rows {
-		if !s.set.has(b.First + int64(row)) {
+		if !s.set.Has(b.First + int64(row)) {
 			continue
 		}
 		if some.All {
@@ -184,9 +156,9 @@ func (s *sliced) places(b table.Block, some table.Pick) []uint32 {
 // stretch is a set of rows that follow one another.
 type stretch struct{ first, rows int64 }
 
-func (s stretch) has(row int64) bool { return row >= s.first && row < s.first+s.rows }
+func (s stretch) Has(row int64) bool { return row >= s.first && row < s.first+s.rows }
 
-func (s stretch) before(row int64) int64 { return min(max(0, row-s.first), s.rows) }
+func (s stretch) Before(row int64) int64 { return min(max(0, row-s.first), s.rows) }
 
 // ranged is a run of rows of a source. To whoever scans it, its rows are counted from 0.
 func ranged(whole rowSource, first, rows int64) *sliced {

@@ -35,7 +35,7 @@ func TestSpoolsGoToTheDisk(t *testing.T) {
 		for _, memory := range []int64{0, 100, 10_000, math.MaxInt64} {
 			r := rand.New(rand.NewPCG(7, 8))
 			const cells = 5
-			s, want := newSpool(cells, 2, memory), make([]cellRows, cells)
+			s, want := newSpool(cells, memory), make([]cellRows, cells)
 			for range 20 {
 				n := r.IntN(200)
 				cell, codes, x := make([]int32, n), make([]int32, n), make([]float64, n)
@@ -78,7 +78,7 @@ func TestSpoolsGoToTheDisk(t *testing.T) {
 					}
 				}
 			}
-			s.close()
+			s.Close()
 		}
 	}
 }

@@ -118,31 +118,47 @@ func (o *OpenedTable) numberTables(ctx context.Context, j *job.Job) (_ *tableNum
 	return all, n, nil
 }
 
-// number numbers the units of all tables, of the population or not.
-func (o *OpenedTable) number(ctx context.Context, j *job.Job) (_ *tableNumbers, err error) {
-	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
+// numbered numbers the units of the rows that add adds.
+func numbered(memory int64, nulls units.NullUnits, add func(*units.Index) error) (*units.Index, error) {
+	index, err := units.NewIndex(units.IndexSpec{Null: nulls, Memory: memory})
 	if err != nil {
 		return nil, err
 	}
-	all, nulls := &tableNumbers{index: index, whole: make([]*units.Index, len(o.Parts()))}, make([]int64, len(o.Parts()))
+	if err = add(index); err == nil {
+		err = index.Finish()
+	}
+	if err != nil {
+		index.Close()
+		return nil, err
+	}
+	return index, nil
+}
+
+// number numbers the units of all tables, of the population or not.
+func (o *OpenedTable) number(ctx context.Context, j *job.Job) (_ *tableNumbers, err error) {
+	nulls := make([]int64, len(o.Parts()))
+	index, err := numbered(o.memory, units.OwnNulls, func(index *units.Index) error {
+		for i, t := range o.Parts() {
+			key, before := j.Of(t.name).Dataset.Key, index.NullRows()
+			if key.Member != "" {
+				continue
+			}
+			if err := t.addKeys(ctx, index, key.Column, units.NullUnits(key.Missing)); err != nil {
+				return err
+			}
+			nulls[i] = index.NullRows() - before
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := &tableNumbers{index: index, whole: make([]*units.Index, len(o.Parts()))}
 	defer func() {
 		if err != nil {
 			all.Close()
 		}
 	}()
-	for i, t := range o.Parts() {
-		key, before := j.Of(t.name).Dataset.Key, index.NullRows()
-		if key.Member != "" {
-			continue
-		}
-		if err = t.addKeys(ctx, index, key.Column, units.NullUnits(key.Missing)); err != nil {
-			return nil, err
-		}
-		nulls[i] = index.NullRows() - before
-	}
-	if err = index.Finish(); err != nil {
-		return nil, err
-	}
 	at := int64(0)
 	for i, t := range o.Parts() {
 		if j.Of(t.name).Dataset.Key.Member == "" {
@@ -186,20 +202,16 @@ func (o *OpenedTable) addKeys(ctx context.Context, index *units.Index, column st
 func (o *OpenedTable) throughMembers(ctx context.Context, t *OpenedTable, key job.Unit, all *tableNumbers) (*units.Index, error) { // P32
 	at := slices.IndexFunc(o.parts, func(p *OpenedTable) bool { return p.name == key.Members.Table })
 	from := o.parts[at]
-	names, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
+	names, err := numbered(o.memory, units.OwnNulls, func(names *units.Index) error {
+		if err := from.addKeys(ctx, names, key.Members.Column, units.DropNulls); err != nil {
+			return err
+		}
+		return t.addKeys(ctx, names, key.Member, units.DropNulls)
+	})
 	if err != nil {
 		return nil, err
 	}
 	defer names.Close()
-	if err = from.addKeys(ctx, names, key.Members.Column, units.DropNulls); err == nil {
-		err = t.addKeys(ctx, names, key.Member, units.DropNulls)
-	}
-	if err == nil {
-		err = names.Finish()
-	}
-	if err != nil {
-		return nil, err
-	}
 	const nowhere = -2
 	unitOf := make([]int32, names.Units()) // by the number of the member
 	for i := range unitOf {
@@ -265,15 +277,15 @@ func largest(x *units.Index) (n int64, err error) {
 }
 
 // repeats counts the rows of units that have an earlier row.
-func repeats(x *units.Index, units int64) (n int64, err error) {
-	seen := newRowSet(units)
+func repeats(x *units.Index, population int64) (n int64, err error) {
+	seen := units.NewRowSet(population)
 	err = eachNumber(x, func(unit int32) {
 		switch {
 		case unit < 0:
-		case seen.has(int64(unit)):
+		case seen.Has(int64(unit)):
 			n++
 		default:
-			seen.add(int64(unit))
+			seen.Add(int64(unit))
 		}
 	})
 	return n, err

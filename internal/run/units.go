@@ -146,21 +146,6 @@ var errNoUnit = failure.New(failure.ExitSource, "DATA_UNIT",
 	"a row names no unit; dataset.unit.missing says what becomes of such a row: "+
 		"drop leaves it out, own makes it a unit of its own"+failure.SpentOnly)
 
-// numberUnits numbers the units of all rows.
-func (o *OpenedTable) numberUnits(ctx context.Context, column string, nulls units.NullUnits) (*units.Index, error) {
-	index, err := units.NewIndex(units.IndexSpec{Null: units.OwnNulls, Memory: o.memory})
-	if err != nil {
-		return nil, err
-	}
-	if err = o.addKeys(ctx, index, column, nulls); err == nil {
-		err = index.Finish()
-	}
-	if err != nil {
-		index.Close()
-	}
-	return index, err
-}
-
 // checkUnit holds the table to what the job says of its units: each has one row. It comes after the debit: whether it fails
 // depends on values (P20).
 func (v *tableView) checkUnit(ctx context.Context) error {
@@ -171,7 +156,9 @@ func (v *tableView) checkUnit(ctx context.Context) error {
 		wrong, err = repeats(v.index, v.population)
 	case v.index == nil && d.Key.Column != "" && !d.Folds():
 		var index *units.Index
-		if index, err = v.table.numberUnits(ctx, d.Key.Column, units.DropNulls); err == nil {
+		if index, err = numbered(v.table.memory, units.OwnNulls, func(index *units.Index) error {
+			return v.table.addKeys(ctx, index, d.Key.Column, units.DropNulls)
+		}); err == nil {
 			wrong = index.Rows() - index.Units()
 			err = index.Close()
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -54,7 +55,7 @@ func (r *Runner) settleWave(ctx context.Context) error { // P34
 		return errAllotment
 	}
 	for _, t := range r.Table.Parts() {
-		set, unit := newRowSet(t.rows.Rows()), []byte(nil)
+		set, unit := units.NewRowSet(t.rows.Rows()), []byte(nil)
 		key, own := r.Plan.Job.Of(t.name).Dataset.Key.Own()
 		if !own {
 			return errAllotment
@@ -72,7 +73,7 @@ func (r *Runner) settleWave(ctx context.Context) error { // P34
 					in = a.Has(unit)
 				}
 				if in {
-					set.add(b.Block.First + int64(row))
+					set.Add(b.Block.First + int64(row))
 				}
 			}
 			return nil

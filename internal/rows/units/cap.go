@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/bits"
 	"runtime"
-	"sync/atomic"
 
 	"github.com/dprelease/dprelease/internal/noise"
 )
@@ -60,7 +58,7 @@ func newCapper(index *Index, groups, rows int, memory int64, sources []*noise.So
 	for every < mostParts && index.Rows()*cappedBytes/every > memory/2/int64(len(sources)) {
 		every *= 2
 	}
-	return &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows()), every: every,
+	return &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: &Kept{RowSet: NewRowSet(index.Rows())}, every: every,
 		parts: NewSorter(int(every), memory/2, index.spec.Dir)}, nil
 }
 
@@ -139,28 +137,3 @@ var errLane = errors.New("units: a part does not fit in memory")
 
 // Close frees the memory and the file of a capper, as Finish does.
 func (c *Capper) Close() error { return c.parts.Close() }
-
-// Kept is the set of rows that a cap keeps.
-type Kept struct {
-	words []uint64
-	from  int64 // the rows among which they were chosen
-}
-
-func newKept(rows int64) *Kept { return &Kept{words: make([]uint64, (rows+63)/64)} }
-
-// add adds a row. Several goroutines may call it.
-func (k *Kept) add(row int64) { atomic.OrUint64(&k.words[row>>6], 1<<(row&63)) }
-
-// Count returns how many rows are kept.
-func (k *Kept) Count() (n int64) {
-	for _, w := range k.words {
-		n += int64(bits.OnesCount64(w))
-	}
-	return n
-}
-
-// Dropped returns how many rows of a unit and a cell there were, and how many of them are not kept. Both are private.
-func (k *Kept) Dropped() (rows, dropped int64) { return k.from, k.from - k.Count() }
-
-// Has reports whether a row is kept.
-func (k *Kept) Has(row int64) bool { return k.words[row>>6]>>(row&63)&1 == 1 }

@@ -183,9 +183,9 @@ func (l *capLane) finish(kept *Kept) {
 		}
 		for _, at := range own[:min(len(own), l.groups)] {
 			first, others := l.kept(&l.pairs[at])
-			kept.add(first)
+			kept.keep(first)
 			for _, row := range others {
-				kept.add(row)
+				kept.keep(row)
 			}
 		}
 	}

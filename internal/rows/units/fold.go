@@ -94,10 +94,8 @@ type Folder struct {
 	floats       [][]float64 // of the chunk's columns of whole numbers
 	nums         []uint32    // the places of the chunk's sorted rows in their shards
 
-	late  *Sorter // all rows, by ranges of their units, nil where all units fit in memory: see fold_late.go
-	span  int64   // units of a range
-	row   []uint32
-	again lateRows
+	late *Rows // all rows, by ranges of their units, nil where all units fit in memory: see fold_late.go
+	span int64 // units of a range
 }
 
 // foldShard holds the words of the units of a range whose numbers have the same lower bits.
@@ -186,13 +184,11 @@ func (f *Folder) Add(units []int32, columns []table.Values, masks [][]byte) erro
 			return errShape
 		}
 	}
+	if f.late != nil {
+		return f.put(units, columns, masks)
+	}
 	for first := 0; first < len(units); first += chunkRows {
-		some := units[first:min(first+chunkRows, len(units))]
-		if f.late == nil {
-			f.add(some, columns, masks, first)
-		} else if err := f.put(some, columns, masks, first); err != nil {
-			return err
-		}
+		f.add(units[first:min(first+chunkRows, len(units))], columns, masks, first)
 	}
 	return nil
 }
@@ -323,7 +319,8 @@ func (f *Folder) result(unit int64, b *foldedBlock, row, size int) {
 // Close frees the memory and the file of a folder, as Finish does.
 func (f *Folder) Close() error {
 	f.shards = [shards]foldShard{}
-	err := f.late.Close()
-	f.late = nil
-	return err
+	if f.late == nil {
+		return nil
+	}
+	return f.late.Close()
 }

@@ -70,7 +70,7 @@ func fullSorter(t *testing.T, parts int) *Sorter {
 func TestAFullDiskIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	for name, before := range map[string]func(f *Folder, x *Index){
-		"fold":    func(f *Folder, _ *Index) { f.late = fullSorter(t, 64) },
+		"fold":    func(f *Folder, _ *Index) { f.late.Sorter = fullSorter(t, 64) },
 		"index":   func(_ *Folder, x *Index) { x.late = fullSorter(t, lateParts) },
 		"numbers": func(_ *Folder, x *Index) { x.numbers.disk = full(t) },
 	} {

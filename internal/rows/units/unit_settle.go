@@ -4,7 +4,6 @@ import (
 	"errors"
 	"hash/maphash"
 	"math"
-	"math/bits"
 
 	"github.com/dprelease/dprelease/internal/data/table"
 )
@@ -93,8 +92,12 @@ func (x *Index) settle() error {
 	span := (x.row/lateParts/chunkRows + 1) * chunkRows // of the rows of a part
 	byRow := NewSorter(int((x.row+span-1)/span), max(x.spec.Memory/8, leastRoom), x.spec.Dir)
 	defer byRow.Close()
+	firsts := NewRowSet(x.row - x.from)
 	for part := range lateParts {
 		err := x.findLate(part, 0, 0, func(row, first uint64) error {
+			if row == first {
+				firsts.Add(int64(row) - x.from)
+			}
 			return byRow.Add(int(row)/int(span), uint32(row%uint64(span)), uint32(first), uint32(first>>32))
 		})
 		if err != nil {
@@ -102,7 +105,12 @@ func (x *Index) settle() error {
 		}
 	}
 	x.shards[0] = unitShard{}
-	known, base, of := newFirsts(x.from, x.row), x.next, make([]uint64, span) // of: the first rows, plus one
+	base, made := int64(x.next), firsts.Count()
+	if base+made >= noUnit {
+		return ErrLimit
+	}
+	x.next += uint32(made)
+	of := make([]uint64, span) // the first rows of a part, plus one
 	for part := x.from / span; part*span < x.row; part++ {
 		clear(of)
 		err := byRow.Each(int(part), func(rows []uint32) error {
@@ -113,18 +121,10 @@ func (x *Index) settle() error {
 		})
 		for row := max(part*span, x.from); err == nil && row < min((part+1)*span, x.row); row++ {
 			id, first := uint32(noUnit), of[row-part*span]-1
-			switch {
-			case first == math.MaxUint64:
-			case first&numbered != 0:
+			if first&numbered == 0 {
+				id = uint32(base + firsts.Before(int64(first)-x.from))
+			} else if first != math.MaxUint64 {
 				id = uint32(first)
-			case x.next == noUnit-1:
-				return ErrLimit
-			default:
-				if int64(first) == row {
-					known.add(row)
-					x.next++
-				}
-				id = base + known.rank(int64(first))
 			}
 			err = x.numbers.add([]uint32{id})
 		}
@@ -181,36 +181,4 @@ func (x *Index) findLate(part, depth int, half uint64, visit func(row, first uin
 		at, _ := s.find(k, hash, key, text, is)
 		return visit(is, s.units[at].is)
 	})
-}
-
-// firsts is the set of the rows that are the first ones of their units. It counts those before a row.
-type firsts struct {
-	from   int64    // where its rows begin
-	rows   []uint64 // a bitmap
-	before []uint32 // how many there are before every eighth word of it
-	count  uint32
-}
-
-func newFirsts(from, to int64) *firsts {
-	return &firsts{from: from, rows: make([]uint64, (to-from)/64+1)}
-}
-
-// add adds a row behind all others.
-func (f *firsts) add(row int64) {
-	at := row - f.from
-	for int64(len(f.before)) <= at>>9 {
-		f.before = append(f.before, f.count)
-	}
-	f.rows[at>>6] |= 1 << (at & 63)
-	f.count++
-}
-
-// rank returns how many rows of the set come before one of them.
-func (f *firsts) rank(row int64) uint32 {
-	at := row - f.from
-	n := f.before[at>>9]
-	for _, w := range f.rows[at>>9<<3 : at>>6] {
-		n += uint32(bits.OnesCount64(w))
-	}
-	return n + uint32(bits.OnesCount64(f.rows[at>>6]&(1<<(at&63)-1)))
 }
