@@ -221,9 +221,8 @@ func TogetherPage() string {
 		return "**" + strings.Join(texts, "**; **") + "**"
 	}
 	var b strings.Builder
-	b.WriteString("# What does not go together\n\n`dprelease check` refuses a job that has one thing of each side, " +
-		"and the JSON Schema refuses it where it can tell. After the arrow stands what to do instead. " +
-		"Written by `go generate ./internal/job`.\n\n")
+	b.WriteString("# What does not go together\n\n`dprelease check` refuses a job that has one thing of each side. " +
+		"After an arrow stands what to do instead of leaving out the first. Written by `go generate ./internal/job`.\n\n")
 	for _, row := range notTogether {
 		goes := "with"
 		if row.without {
