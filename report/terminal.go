@@ -166,14 +166,17 @@ func planned(w words, r *Report) []document.Part {
 	}
 	t.Head[0].Name = "  " + t.Head[0].Name
 	out := []document.Part{{Table: t}}
-	signed := ""
+	unknown, even, divided, open := false, false, false, false
 	for _, e := range r.Releases {
 		one := at[e.Name]
-		cells := []string{signs[one.Grade] + " " + e.Name, e.From, e.Mechanism.Name, point(e.Cost().Epsilon, e.Cost().Delta, Spent), cmp.Or(one.Noise, "–")}
+		noise, both := cmp.Or(one.Noise, "–"), cmp.Or(one.Draw, "–")
+		unknown, divided = unknown || noise == "–", divided || strings.HasSuffix(noise, "/m")
+		even = even || strings.Contains(noise, "≈")
+		cells := []string{signs[one.Grade] + " " + e.Name, e.From, e.Mechanism.Name, point(e.Cost().Epsilon, e.Cost().Delta, Spent), noise}
 		if drawn {
-			cells = append(cells, cmp.Or(one.Draw, "–"))
+			cells, even = append(cells, both), even || strings.Contains(both, "≈")
+			open = open || both == "–" && noise != "–" || both != noise && strings.HasPrefix(both, "at most")
 		}
-		signed += strings.Join(cells[4:], " ") + "\n"
 		t.Rows = append(t.Rows, document.Row(append(cells, one.Label)...))
 		for _, x := range e.Expected {
 			if text := oneEnds(w, x.OneEnd); text != "" {
@@ -181,11 +184,11 @@ func planned(w words, r *Report) []document.Part {
 			}
 		}
 	}
-	for _, sign := range []struct{ in, words string }{{"–", "terminal.unknown"}, {"≈", "terminal.even"}, {"/m", "terminal.divided"}, {"at most ±\u202f", "terminal.draw"}} {
-		if sign.words == "terminal.draw" && !drawn {
-			continue
-		}
-		if strings.Contains(signed, sign.in) {
+	for _, sign := range []struct {
+		stands bool
+		words  string
+	}{{unknown, "terminal.unknown"}, {even, "terminal.even"}, {divided, "terminal.divided"}, {open, "terminal.draw"}} {
+		if sign.stands {
 			out = append(out, note(w.t(sign.words)))
 		}
 	}

@@ -60,7 +60,7 @@ func TestDatabaseSource(t *testing.T) {
 	public := "relation: replace-one\n  size: 400"
 	whole := job("whole.yaml", "table: people", public, "one")
 	w.must(t, 0, "", "plan", whole)
-	run(0, "charged for everything", whole)
+	run(0, "Charged for everything", whole)
 	first := files(t, filepath.Join(w.dir, "one"))
 	for name, content := range first {
 		if strings.Contains(content, server.Address()) {
@@ -74,7 +74,7 @@ func TestDatabaseSource(t *testing.T) {
 	run(0, "already released", again)
 	equal(t, "the rows in another order", first, files(t, filepath.Join(w.dir, "two")))
 	must("update " + people + " set x = 10 - x where id = 7")
-	run(0, "charged for everything", job("changed.yaml", "table: people", public, "three"))
+	run(0, "Charged for everything", job("changed.yaml", "table: people", public, "three"))
 
 	// The public number of rows is compared, and is no fact of a query.
 	must("delete from " + people + " where id = 8")
@@ -82,11 +82,11 @@ func TestDatabaseSource(t *testing.T) {
 	const query = `query: "select x, g from people where x > 2"`
 	run(3, "dataset.relation: replace-one does not go with dataset.source.query", job("query.yaml", query, public, "five"))
 	run(3, "dataset.at_least: does not go with dataset.source.query", job("least.yaml", query, "relation: add-remove\n  at_least: 5", "five"))
-	run(0, "charged for everything", job("some.yaml", query, "relation: add-remove", "five"))
+	run(0, "Charged for everything", job("some.yaml", query, "relation: add-remove", "five"))
 	run(0, "already released", job("some.yaml", query, "relation: add-remove", "five"))
 	// Another query is another question, though its rows are the same: whether they are is not told for free. A query that
 	// fails on a row has been paid for, and every failure says the same.
-	run(0, "charged for everything", job("same.yaml", `query: "select x, g from people where x > 2 and x < 99"`, "relation: add-remove", "same"))
+	run(0, "Charged for everything", job("same.yaml", `query: "select x, g from people where x > 2 and x < 99"`, "relation: add-remove", "same"))
 	for i, where := range []string{"1 / (x - 5) = 0", "1/(case when id = 9 then 0 else 1 end) = 1", "(x * 2000000000) > 0"} {
 		run(6, "SOURCE_UNREADABLE: the rows could not all be read; nothing was published, and the budget is spent",
 			job(fmt.Sprint("fails", i, ".yaml"), `query: "select x, g from people where `+where+`"`, "relation: add-remove", "seven"))

@@ -21,7 +21,7 @@ func TestIdentityOnBothDatabases(t *testing.T) {
 			}
 			return name + ".yaml"
 		}
-		w.must(t, 0, "charged for everything", "run", write("first"))
+		w.must(t, 0, "Charged for everything", "run", write("first"))
 		w.must(t, 0, "already released", "run", write("dot", "people.parquet", "./people.parquet"))
 		equal(t, "another spelling", files(t, filepath.Join(w.dir, "outs/first")), files(t, filepath.Join(w.dir, "outs/dot")))
 
@@ -29,12 +29,12 @@ func TestIdentityOnBothDatabases(t *testing.T) {
 		w.must(t, 4, "BUDGET_SAME_DATA", "run", other)
 		w.must(t, 0, "may spend on the same data", "ledger", "separate", other, "--dataset", "persons", "--relation", "replace-one",
 			"--from", "people", "--from-relation", "replace-one", "--reason", "a test")
-		w.must(t, 0, "charged for everything", "run", other)
+		w.must(t, 0, "Charged for everything", "run", other)
 
 		immutable := write("immutable", "domain: [a, b]", "domain: [a, b], immutable: true", "job: one", "job: groups")
 		w.must(t, 4, "BUDGET_KEPT", "run", immutable)
 		w.must(t, 0, "keeps g", "ledger", "keep", immutable, "--dataset", "people", "--relation", "replace-one", "--columns", "g", "--reason", "a test")
-		w.must(t, 0, "charged for everything", "run", immutable)
+		w.must(t, 0, "Charged for everything", "run", immutable)
 		w.must(t, 0, "neighbours keep g:", "ledger", "show", immutable)
 
 		outside := write("outside", "domain: [a, b]", "domain: [a, c]", "job: one", "job: outside")

@@ -228,6 +228,7 @@ func (s *shownLedger) writeText(w io.Writer) error {
 		if err := a.writeAmounts(t); err != nil {
 			return err
 		}
+		fmt.Fprintln(w, "  plan and report say it of one job alone, by its exact noise, so it may be smaller there")
 		if err := a.writeSlices(w); err != nil {
 			return err
 		}

@@ -78,8 +78,7 @@ func (a *shownAccount) writeOrders(w io.Writer) error {
 	return err
 }
 
-// writeMeaning states what is spent as the chance of an attacker, in the words of the report. The
-// report of a job may say less: it knows the noise, and an account only what was charged for it.
+// writeMeaning states what is spent as the chance of an attacker, in the words of the report.
 func (a *shownAccount) writeMeaning(w io.Writer, where string, cost privacy.Cost) error {
 	spent := make([]float64, len(a.account.Units())) // no slice was charged yet where cost is empty
 	for i, x := range cost {

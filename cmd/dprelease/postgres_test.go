@@ -186,7 +186,7 @@ func TestPostgres(t *testing.T) {
 	w.must(t, 7, "make one with: dprelease ledger init first.yaml", "run", first)
 	w.must(t, 7, "LEDGER_MISSING", "ledger", "show", first) // neither does a run
 	w.must(t, 0, "ledger ", "ledger", "init", first)
-	w.must(t, 0, "charged for everything", "run", first)
+	w.must(t, 0, "Charged for everything", "run", first)
 	before := files(t, filepath.Join(w.dir, "first"))
 	w.must(t, 0, "already released: nothing was drawn and nothing was debited", "run", first)
 	if err := os.RemoveAll(filepath.Join(w.dir, "first")); err != nil {
