@@ -147,15 +147,17 @@ func (a *Account) nothing() privacy.Cost {
 	return out
 }
 
-// row is everything that is stored of the account. The tree of digests commits to it.
-func (a *Account) row() any {
-	return struct {
-		Key    string
-		Filter string
-		Orders []float64 `json:",omitempty"`
-		Last   int64
-		Balance
-	}{a.key(), a.Filter, a.Orders, a.last, a.balance()}
+// accountRow is everything that is stored of an account. The tree of digests commits to it.
+type accountRow struct {
+	Key    string
+	Filter string
+	Orders []float64 `json:",omitempty"`
+	Last   int64
+	Balance
+}
+
+func (a *Account) row() accountRow {
+	return accountRow{a.key(), a.Filter, a.Orders, a.last, a.balance()}
 }
 
 // Units name the parts of the account's costs.
@@ -225,51 +227,37 @@ func lifetimeText(b Balance) string {
 	return b.Lifetime.String()
 }
 
-const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.slice, a.filter, a.orders, a.limit_epsilon, a.limit_delta, " +
-	"a.limit_rho, a.lifetime, a.spent, a.debits, a.acts, a.last, a.two_persons, a.pending, a.keeps, a.slice_kind, a.slices, a.largest"
+const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.slice, a.last, a.state"
 
 type scanner interface{ Scan(...any) error }
 
 func scanAccount(s scanner) (*Account, error) {
 	var a Account
-	var rel, orders, lifetime, spent, pending, keeps, most string
-	var limit LimitText
-	var two int64
-	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Slice.Column, &a.Filter, &orders, &limit.Epsilon, &limit.Delta,
-		&limit.Rho, &lifetime,
-		&spent, &a.Debits, &a.Acts, &a.last, &two, &pending, &keeps, &a.SliceKind, &a.Slices, &most); err != nil {
+	var rel, state string
+	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Slice.Column, &a.last, &state); err != nil {
 		return nil, err
 	}
-	var texts, largest []string
-	var life *LimitText
-	err := errors.Join(a.Relation.UnmarshalText([]byte(rel)), json.Unmarshal([]byte(orders), &a.Orders), json.Unmarshal([]byte(spent), &texts),
-		maybe(pending, &a.Pending), maybe(keeps, &a.Keeps), maybe(lifetime, &life), maybe(most, &largest))
+	var r accountRow
+	err := errors.Join(a.Relation.UnmarshalText([]byte(rel)), decode(state, &r))
+	a.Filter, a.Orders, a.Debits, a.Acts, a.TwoPersons = r.Filter, r.Orders, r.Debits, r.Acts, r.TwoPersons
+	a.Keeps, a.Pending, a.SliceKind, a.Slices = r.Keeps, r.Pending, r.SliceKind, r.Slices
 	if err == nil {
-		a.Limit, err = limit.Limit()
+		a.Limit, err = r.LimitText.Limit()
 	}
-	if err == nil && life != nil {
+	if err == nil && r.Lifetime != nil {
 		a.Lifetime = new(Limit)
-		*a.Lifetime, err = life.Limit()
+		*a.Lifetime, err = r.Lifetime.Limit()
 	}
 	if err == nil {
-		a.Spent, err = parseRats(texts)
+		a.Spent, err = parseRats(r.Spent)
 	}
 	if err == nil {
-		a.Largest, err = parseRats(largest)
+		a.Largest, err = parseRats(r.Largest)
 	}
-	a.TwoPersons = two != 0
 	if err != nil || len(a.Spent) != len(a.Units()) || (a.Slices > 0) != (len(a.Largest) > 0) {
 		return nil, refuse(CodeTampered, "an account cannot be read")
 	}
 	return &a, nil
-}
-
-// maybe reads JSON where there is any.
-func maybe(text string, into any) error {
-	if text == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(text), into)
 }
 
 func pick[T any](all []T, places []int) []T {

@@ -113,29 +113,12 @@ func (t *tx) alone(k Key) error {
 
 // saveAccount stores an account.
 func (t *tx) saveAccount(a *Account) error {
-	b := a.balance()
-	var texts [6]string
-	for i, part := range []struct {
-		there bool
-		value any
-	}{{true, b.Spent}, {b.Pending != nil, b.Pending}, {b.Keeps != nil, b.Keeps}, {b.Lifetime != nil, b.Lifetime},
-		{b.Largest != nil, b.Largest}, {true, a.Orders}} {
-		if !part.there {
-			continue
-		}
-		var err error
-		if texts[i], err = encode(part.value); err != nil {
-			return err
-		}
+	state, err := encode(a.row())
+	if err != nil {
+		return err
 	}
-	two := 0
-	if b.TwoPersons {
-		two = 1
-	}
-	return t.upsert("dprelease_accounts", "id", "dataset, unit, relation, slice, filter, orders",
-		"limit_epsilon, limit_delta, limit_rho, spent, pending, keeps, lifetime, largest, debits, acts, last, two_persons, slices, slice_kind",
-		[]any{a.ID, a.Dataset, a.Unit, a.Relation.String(), a.Slice.Column, a.Filter, texts[5], b.Epsilon, b.Delta, b.Rho,
-			texts[0], texts[1], texts[2], texts[3], texts[4], b.Debits, b.Acts, a.last, two, b.Slices, string(b.SliceKind)})
+	return t.upsert("dprelease_accounts", "id", "dataset, unit, relation, slice", "last, state",
+		[]any{a.ID, a.Dataset, a.Unit, a.Relation.String(), a.Slice.Column, a.last, state})
 }
 
 // OpenAccount opens an account; it is an error where it is open already.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/step"
@@ -56,19 +53,22 @@ type Part struct {
 // nodeKey is the key of a node in the tree of digests.
 func nodeKey(id string) string { return "node\n" + id }
 
-// row returns what is stored of the node, without what is sealed. The tree of digests commits to it.
-func (n *Node) row() any {
-	return struct {
-		ID, Kind       string
-		Account, Debit int64
-		Slice          string
-		Begin
-		Open            bool
-		Uses            int64
-		Spent, Charged  [2]string
-		Done            []int64
-		Content, Digest string
-	}{n.ID, n.Kind, n.Account, n.Debit, n.Slice, n.Begin, n.Open, n.Uses, n.Spent.Texts(), n.Charged.Texts(), n.Done, n.Content, n.digest}
+// nodeRow holds the public state of a node, all but what is sealed. The tree of digests commits to it.
+type nodeRow struct {
+	ID, Kind       string
+	Account, Debit int64
+	Slice          string
+	Begin
+	Open            bool
+	Uses            int64
+	Spent, Charged  [2]string
+	Done            []int64
+	Content, Digest string
+}
+
+func (n *Node) row() nodeRow {
+	return nodeRow{n.ID, n.Kind, n.Account, n.Debit, n.Slice, n.Begin, n.Open, n.Uses, n.Spent.Texts(), n.Charged.Texts(),
+		n.Done, n.Content, n.digest}
 }
 
 // node begins the node of a record.
@@ -135,50 +135,27 @@ func (n *Node) String() string {
 // secret reports whether the ledger keeps the secret of a panel.
 func (n *Node) secret() bool { return n.Kind == KindPanel && n.digest != "" }
 
-const nodeColumns = "id, kind, account, slice, debit, begins, open, uses, " +
-	"spent_epsilon, spent_delta, charged_epsilon, charged_delta, done, content, digest"
+const nodeColumns = "id, kind, account, debit, state"
 
 func scanNode(s scanner) (*Node, error) {
 	var n Node
-	var begins, done string
-	var open int64
-	var spent, charged [2]string
-	if err := s.Scan(&n.ID, &n.Kind, &n.Account, &n.Slice, &n.Debit, &begins, &open, &n.Uses,
-		&spent[0], &spent[1], &charged[0], &charged[1], &done, &n.Content, &n.digest); err != nil {
+	var state string
+	if err := s.Scan(&n.ID, &n.Kind, &n.Account, &n.Debit, &state); err != nil {
 		return nil, err
 	}
-	var err1, err2, err3 error
-	n.Spent, err1 = parseLimit(spent[0], spent[1])
-	n.Charged, err2 = parseLimit(charged[0], charged[1])
-	n.Done, err3 = parseDone(done)
-	if err1 != nil || err2 != nil || err3 != nil || json.Unmarshal([]byte(begins), &n.Begin) != nil {
+	var r nodeRow
+	err := decode(state, &r)
+	n.Slice, n.Begin, n.Open, n.Uses, n.Done, n.Content, n.digest = r.Slice, r.Begin, r.Open, r.Uses, r.Done, r.Content, r.Digest
+	if err == nil {
+		n.Spent, err = parseLimit(r.Spent[0], r.Spent[1])
+	}
+	if err == nil {
+		n.Charged, err = parseLimit(r.Charged[0], r.Charged[1])
+	}
+	if err != nil || slices.ContainsFunc(n.Done, func(at int64) bool { return at < 1 }) {
 		return nil, refuse(CodeTampered, "a node of an account cannot be read")
 	}
-	n.Open = open != 0
 	return &n, nil
-}
-
-// doneText writes the waves or steps that were debited as the ledger stores them.
-func doneText(all []int64) string {
-	texts := make([]string, len(all))
-	for i, at := range all {
-		texts[i] = strconv.FormatInt(at, 10)
-	}
-	return strings.Join(texts, ",")
-}
-
-func parseDone(text string) (out []int64, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for _, t := range strings.Split(text, ",") {
-		at, err := strconv.ParseInt(t, 10, 64)
-		if err != nil || at < 1 {
-			return nil, fmt.Errorf("waves or steps that cannot be read")
-		}
-		out = append(out, at)
-	}
-	return out, nil
 }
 
 // node finds a node, nil where there is none, and holds it to the chain.
@@ -212,19 +189,11 @@ func (l *Ledger) Nodes(ctx context.Context, account int64) ([]*Node, error) {
 
 // saveNode stores what records say of a node: all but what is sealed.
 func (t *tx) saveNode(n *Node) error {
-	begins, err := encode(n.Begin)
+	state, err := encode(n.row())
 	if err != nil {
 		return err
 	}
-	open := 0
-	if n.Open {
-		open = 1
-	}
-	spent, charged := n.Spent.Texts(), n.Charged.Texts()
-	return t.upsert("dprelease_nodes", "id", "kind, account, slice, debit, begins",
-		"open, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, done, content, digest",
-		[]any{n.ID, n.Kind, n.Account, n.Slice, n.Debit, begins, open, n.Uses,
-			spent[0], spent[1], charged[0], charged[1], doneText(n.Done), n.Content, n.digest})
+	return t.upsert("dprelease_nodes", "id", "kind, account, debit", "state", []any{n.ID, n.Kind, n.Account, n.Debit, state})
 }
 
 // conceal encrypts the rows of the samples that a release keeps, and says what its seal says

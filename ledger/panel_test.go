@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestPanels(t *testing.T) {
 		again.Again = true
 		seal(costs(again, known))
 		n, err := l.Node(background, PanelID(again.Account, "", false))
-		if spent := new(big.Rat).SetFloat64(all); err != nil || doneText(n.Done) != "1,2,3" || n.Uses != 4 || n.Charged.Epsilon.Cmp(spent.Add(spent, new(big.Rat).SetFloat64(known))) != 0 {
+		if spent := new(big.Rat).SetFloat64(all); err != nil || !slices.Equal(n.Done, []int64{1, 2, 3}) || n.Uses != 4 || n.Charged.Epsilon.Cmp(spent.Add(spent, new(big.Rat).SetFloat64(known))) != 0 {
 			t.Errorf("%+v, %v", n, err)
 		}
 		// A plan that knows of fewer waves is made again.
@@ -110,7 +111,7 @@ func TestPanelIsTampered(t *testing.T) {
 	at := "sqlite:" + testdir.New(t) + "/l.db"
 	l := open(t, at)
 	debit(t, l, waveOf("p", 1, 1))
-	if _, err := rawDB(t, at).Exec("UPDATE dprelease_nodes SET done = ''"); err != nil {
+	if _, err := rawDB(t, at).Exec(restated("nodes", `"Done":null`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Debit(background, seen(1, waveOf("q", 1, 1))); codeOf(err) != CodeTampered {
@@ -244,7 +245,7 @@ func TestSecretOfAPanelIsTampered(t *testing.T) {
 	l, q := open(t, at), drawnWave("p", "a", 1, 1)
 	debit(t, l, q)
 	debit(t, l, drawnWave("o", "b", 1, 1))
-	if _, err := rawDB(t, at).Exec(`UPDATE dprelease_nodes SET sealed = (SELECT sealed FROM dprelease_nodes WHERE begins LIKE '%"name":"b"%') WHERE begins LIKE '%"name":"a"%'`); err != nil {
+	if _, err := rawDB(t, at).Exec(`UPDATE dprelease_nodes SET sealed = (SELECT sealed FROM dprelease_nodes WHERE state LIKE '%"name":"b"%') WHERE state LIKE '%"name":"a"%'`); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Allotment(background, q.Steps[0].Node); codeOf(err) != CodeTampered {
@@ -261,7 +262,7 @@ func TestSecretOfAPanelIsTampered(t *testing.T) {
 			t.Errorf("verify finds nothing after %s: %v", swap, err)
 		}
 	}
-	if _, err := rawDB(t, at).Exec(`UPDATE dprelease_nodes SET digest = '', sealed = NULL WHERE begins LIKE '%"name":"a"%'`); err != nil {
+	if _, err := rawDB(t, at).Exec(restated("nodes", `"Digest":""`) + `, sealed = NULL WHERE state LIKE '%"name":"a"%'`); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Debit(background, seen(1, drawnWave("p2", "a", 2, 1))); codeOf(err) != CodeTampered {

@@ -32,7 +32,7 @@ func TestPinsAreHeld(t *testing.T) {
 			t.Fatal(err) // in another order
 		}
 		verified(t, l)
-		if _, err := rawDB(t, at).Exec(`UPDATE dprelease_nodes SET begins = REPLACE(begins, '"hh"', '"hh2"')`); err != nil {
+		if _, err := rawDB(t, at).Exec(`UPDATE dprelease_nodes SET state = REPLACE(state, '"hh"', '"hh2"')`); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.Debit(background, wave("x", 3, Pin{"unit", "hh2"}, b)); codeOf(err) != CodeTampered {

@@ -298,8 +298,8 @@ func TestKeptRowsAreSealed(t *testing.T) {
 		l.Close()
 		for _, s := range []string{
 			// Another sample's rows, with their digest: only the cipher notices.
-			"UPDATE dprelease_nodes SET sealed = (SELECT sealed FROM dprelease_nodes WHERE id = '" + sampleID(0) + "'), digest = (SELECT digest FROM dprelease_nodes WHERE id = '" + sampleID(0) + "') WHERE id = '" + sampleID(1) + "'",
-			"UPDATE dprelease_nodes SET begins = REPLACE(begins, 'srswor', 'x') WHERE id = '" + sampleID(2) + "'",
+			restated("nodes", `"Digest":"`+digestOf(sealed)+`"`) + ", sealed = (SELECT sealed FROM dprelease_nodes WHERE id = '" + sampleID(0) + "') WHERE id = '" + sampleID(1) + "'",
+			"UPDATE dprelease_nodes SET state = REPLACE(state, 'srswor', 'x') WHERE id = '" + sampleID(2) + "'",
 			"UPDATE dprelease_nodes SET sealed = NULL WHERE id = '" + sampleID(0) + "'",
 		} {
 			if _, err := db.Exec(s); err != nil {

@@ -33,30 +33,15 @@ var schema = []string{
 	`CREATE INDEX dprelease_records_looks ON dprelease_records (seq) WHERE kind = 'look'`,
 	// The digests of the state (tree.go).
 	`CREATE TABLE dprelease_tree (path TEXT PRIMARY KEY, node TEXT NOT NULL)`,
-	// '' stands for what is not decided or not there: the columns that neighbours keep
-	// (keeps.go), the limit over all slices (tally.go), what waits for a second person.
+	// state is the row of which the tree of digests keeps the digest, as JSON. The other columns find it.
 	`CREATE TABLE dprelease_accounts (
 		id BIGINT PRIMARY KEY,
 		dataset TEXT NOT NULL,
 		unit TEXT NOT NULL,
 		relation TEXT NOT NULL,
 		slice TEXT NOT NULL,
-		filter TEXT NOT NULL,
-		orders TEXT NOT NULL,
-		limit_epsilon TEXT NOT NULL DEFAULT '',
-		limit_delta TEXT NOT NULL DEFAULT '',
-		limit_rho TEXT NOT NULL DEFAULT '',
-		lifetime TEXT NOT NULL DEFAULT '',
-		spent TEXT NOT NULL DEFAULT '',
-		debits BIGINT NOT NULL DEFAULT 0,
-		acts BIGINT NOT NULL DEFAULT 0,
-		last BIGINT NOT NULL DEFAULT 0,
-		two_persons BIGINT NOT NULL DEFAULT 0,
-		pending TEXT NOT NULL DEFAULT '',
-		keeps TEXT NOT NULL DEFAULT '',
-		slice_kind TEXT NOT NULL DEFAULT '',
-		slices BIGINT NOT NULL DEFAULT 0,
-		largest TEXT NOT NULL DEFAULT '',
+		last BIGINT NOT NULL,
+		state TEXT NOT NULL,
 		UNIQUE (dataset, unit, relation, slice)
 	)`,
 	`CREATE TABLE dprelease_slices (
@@ -86,18 +71,8 @@ var schema = []string{
 		id TEXT PRIMARY KEY,
 		kind TEXT NOT NULL,
 		account BIGINT NOT NULL,
-		slice TEXT NOT NULL,
 		debit BIGINT NOT NULL,
-		begins TEXT NOT NULL,
-		open BIGINT NOT NULL,
-		uses BIGINT NOT NULL,
-		spent_epsilon TEXT NOT NULL,
-		spent_delta TEXT NOT NULL,
-		charged_epsilon TEXT NOT NULL,
-		charged_delta TEXT NOT NULL,
-		done TEXT NOT NULL,
-		content TEXT NOT NULL,
-		digest TEXT NOT NULL,
+		state TEXT NOT NULL,
 		sealed BLOB
 	)`,
 	`CREATE INDEX dprelease_nodes_account ON dprelease_nodes (account)`,

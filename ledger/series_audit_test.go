@@ -93,7 +93,7 @@ func TestSeriesTrustsTheChain(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Close()
-		done, err := rawDB(t, at).Exec("UPDATE dprelease_nodes SET begins = REPLACE(begins, " + change + ")")
+		done, err := rawDB(t, at).Exec("UPDATE dprelease_nodes SET state = REPLACE(state, " + change + ")")
 		if err != nil {
 			t.Fatal(err)
 		}

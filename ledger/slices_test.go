@@ -504,12 +504,12 @@ func TestSlicesTrustTheChain(t *testing.T) {
 		"slices change places": {`UPDATE dprelease_slices SET bucket = 'x' WHERE bucket = '` + bucketOf("1") + `'`,
 			`UPDATE dprelease_slices SET bucket = '` + bucketOf("1") + `' WHERE bucket = '` + bucketOf("2") + `'`},
 		"the account has no slices":    {`UPDATE dprelease_accounts SET slice = ''`},
-		"the sum is lower":             {`UPDATE dprelease_accounts SET spent = '["1/4","0"]'`},
-		"the largest is lower":         {`UPDATE dprelease_accounts SET largest = '["1/4","0"]'`},
-		"there are fewer slices":       {`UPDATE dprelease_accounts SET slices = 1`},
-		"the lifetime limit is gone":   {`UPDATE dprelease_accounts SET lifetime = ''`},
-		"the lifetime limit is larger": {`UPDATE dprelease_accounts SET lifetime = REPLACE(lifetime, '"2"', '"9"')`},
-		"the limit is a ρ":             {`UPDATE dprelease_accounts SET limit_rho = '1', limit_epsilon = '', limit_delta = ''`},
+		"the sum is lower":             {restated("accounts", `"spent":["1/4","0"]`)},
+		"the largest is lower":         {restated("accounts", `"largest":["1/4","0"]`)},
+		"there are fewer slices":       {restated("accounts", `"slices":1`)},
+		"the lifetime limit is gone":   {restated("accounts", `"lifetime":null`)},
+		"the lifetime limit is larger": {restated("accounts", `"lifetime":{"limit_epsilon":"9","limit_delta":"0"}`)},
+		"the limit is a ρ":             {restated("accounts", `"limit_rho":"1","limit_epsilon":"","limit_delta":""`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onOne(t, func(t *testing.T, at string) {
@@ -635,7 +635,7 @@ func TestOneKindOfSlices(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		verified(t, l)
-		if _, err := rawDB(t, at).Exec("UPDATE dprelease_accounts SET slice_kind = 'text'"); err != nil {
+		if _, err := rawDB(t, at).Exec(restated("accounts", `"slice_kind":"text"`)); err != nil {
 			t.Fatal(err)
 		}
 		if err := ask("1e0", TextSlices); codeOf(err) != CodeTampered {

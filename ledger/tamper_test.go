@@ -6,6 +6,11 @@ import (
 	"testing"
 )
 
+// restated is the statement that changes fields of all accounts or nodes: the last one of a name counts.
+func restated(table, fields string) string {
+	return "UPDATE dprelease_" + table + " SET state = SUBSTR(state, 1, LENGTH(state) - 1) || '," + fields + "}'"
+}
+
 // A debit trusts the chain and no row: whoever changes the tables in a way that would
 // lead to spending twice, to another limit or to a second output is refused before
 // anything is drawn, with what disagrees.
@@ -37,16 +42,16 @@ func TestDebitTrustsTheChain(t *testing.T) {
 	}
 	last := "(SELECT MAX(seq) FROM dprelease_records)"
 	backTo := func(seq int) []string { // the account of p as it was after its first debit
-		return []string{fmt.Sprintf(`UPDATE dprelease_accounts SET spent = '["1/8","0"]', debits = 1, acts = 2, last = %d WHERE id = 2`, seq)}
+		return []string{restated("accounts", `"spent":["1/8","0"],"debits":1,"acts":2`) + fmt.Sprintf(", last = %d WHERE id = 2", seq)}
 	}
 	for name, statements := range map[string][]string{
-		"spent is lowered":                    {`UPDATE dprelease_accounts SET spent = '["0","0"]'`},
-		"spent is lowered to what it was":     {`UPDATE dprelease_accounts SET spent = '["1/8","0"]' WHERE id = 2`},
-		"the limit is raised":                 {"UPDATE dprelease_accounts SET limit_epsilon = '100'"},
-		"the limit's δ is raised":             {"UPDATE dprelease_accounts SET limit_delta = '1'"},
-		"an account keeps more columns":       {`UPDATE dprelease_accounts SET keeps = '["region"]'`},
-		"an account's kept columns are open":  {"UPDATE dprelease_accounts SET keeps = ''"},
-		"the filter is another":               {"UPDATE dprelease_accounts SET filter = 'zcdp', spent = '[\"0\"]'"},
+		"spent is lowered":                    {restated("accounts", `"spent":["0","0"]`)},
+		"spent is lowered to what it was":     {restated("accounts", `"spent":["1/8","0"]`) + " WHERE id = 2"},
+		"the limit is raised":                 {restated("accounts", `"limit_epsilon":"100"`)},
+		"the limit's δ is raised":             {restated("accounts", `"limit_delta":"1"`)},
+		"an account keeps more columns":       {restated("accounts", `"keeps":["region"]`)},
+		"an account's kept columns are open":  {restated("accounts", `"keeps":null`)},
+		"the filter is another":               {restated("accounts", `"Filter":"zcdp","spent":["0"]`)},
 		"an account has another name":         {"UPDATE dprelease_accounts SET dataset = 'x' WHERE id = 2"},
 		"an account has another unit":         {"UPDATE dprelease_accounts SET unit = 'x' WHERE id = 2"},
 		"an account is gone":                  {"DELETE FROM dprelease_accounts WHERE id = 2"},
@@ -69,9 +74,9 @@ func TestDebitTrustsTheChain(t *testing.T) {
 		"a release of another plan":    {"UPDATE dprelease_releases SET plan = 'x' WHERE id = 3"},
 		"a release of other data":      {"UPDATE dprelease_releases SET content = 'x' WHERE id = 3"},
 		"stored bytes are others":      {"UPDATE dprelease_releases SET archive_digest = 'x' WHERE id = 3"},
-		"a sample costs less":          {"UPDATE dprelease_nodes SET spent_epsilon = '0'"},
-		"a sample was charged more":    {"UPDATE dprelease_nodes SET charged_epsilon = '9'"},
-		"a sample of another draw":     {"UPDATE dprelease_nodes SET begins = REPLACE(begins, ':20', ':21')"},
+		"a sample costs less":          {restated("nodes", `"Spent":["0","0"]`)},
+		"a sample was charged more":    {restated("nodes", `"Charged":["9","0"]`)},
+		"a sample of another draw":     {"UPDATE dprelease_nodes SET state = REPLACE(state, ':20', ':21')"},
 		"a sample is gone":             {"DELETE FROM dprelease_nodes"},
 		"the secret is another":        {"UPDATE dprelease_head SET secret = REPLACE(REPLACE(REPLACE(secret, '1', '2'), 'a', 'b'), '7', '8')"},
 		"the tree is gone":             {"DELETE FROM dprelease_tree"},
