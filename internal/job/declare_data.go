@@ -166,9 +166,7 @@ func column() kind[Column] {
 			"All rows of a unit have the same value, such as a person's region, so it counts in one group of such columns", otherwise("false")),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
 			"Replaces lower and upper (lower: 0 may stay): a release of its own finds a bound in private (docs/mechanisms/bounds.md)"),
-		key("measure", optional(measuredBounds()), func(c *Column) **Measure { return &c.Measure },
-			"Pays for two releases: which shares of the values lie at lower and at upper, or beyond them. Each costs half",
-			example(`{epsilon: "0.05"}`)),
+		measureOfBounds(),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
 			"Public assumptions about the values, for the planner and the sampling error in the report. They change how budget.spend is "+
 				"divided, and which of two estimators a mean, sum or share of a Poisson or multistage sample takes",

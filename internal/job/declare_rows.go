@@ -69,6 +69,7 @@ func derived() kind[Column] {
 		bindsBounds(),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
 			"Replaces lower and upper"),
+		measureOfBounds(),
 		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
 			"The public list of the values of a text. Other values are missing", example("[low, high]")),
 		key("missing", handling(Drop), func(c *Column) *Handling { return &c.Missing },

@@ -38,6 +38,13 @@ func measured() []field[Measure] {
 
 func measuredBounds() kind[Measure] { return object(measured()...) }
 
+// measureOfBounds is the key of a column that pays for what lies at its bounds.
+func measureOfBounds() field[Column] {
+	return key("measure", optional(measuredBounds()), func(c *Column) **Measure { return &c.Measure },
+		"Pays for two releases: which shares of the values lie at lower and at upper, or beyond them. Each costs half",
+		example(`{epsilon: "0.05"}`))
+}
+
 func measuredCap() kind[Measure] {
 	return object(append(measured(), key("at_most", count(), func(m *Measure) *int64 { return &m.AtMost },
 		"Units with more rows count as having so many. A large number adds noise", required(), example("50")))...)
