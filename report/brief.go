@@ -21,7 +21,7 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 	at := map[string]Brief{}
 	var verdicts []verdictView
 	for i, e := range r.Releases {
-		one := newResult(wordsIn("en"), e, values[e.Name])
+		one := newResult(r.Publication.inEnglish(), e, values[e.Name])
 		b := Brief{Release: e.Name, Values: one.values()}
 		for _, x := range e.Expected {
 			if b.Noise == "" {

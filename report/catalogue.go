@@ -18,6 +18,13 @@ type words struct {
 // wordsIn are the texts of a language, English where there are none.
 func wordsIn(language string) words { return words{Words: sentence.In(language)} }
 
+// inEnglish are the texts for a terminal, with the words of a publication.
+func (p *Publication) inEnglish() words {
+	w := wordsIn("en")
+	w.labels = p
+	return w
+}
+
 // note is a remark of a mechanism, a design or a method in the language of the page, and stays English where nobody knows it.
 func (w words) note(text string) string {
 	out, _ := w.Note(text)

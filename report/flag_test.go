@@ -31,6 +31,29 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// A terminal has the words of readers for releases, columns and values, in the lines after a run and in the tables of -v.
+func TestTerminalHasLabels(t *testing.T) {
+	r := &report.Report{Releases: []report.Release{{Name: "m", From: "all", By: []string{"town"}, Interval: "95", Mechanism: report.Mechanism{Name: "mean"}}},
+		Publication: &report.Publication{Labels: map[string]string{"m": "Mean income", "town": "Municipality", "town = a": "Aachen"}}}
+	table := report.Table{Columns: []report.Column{{Name: "town", Text: []string{"a", "b"}}, {Name: "estimate", Float64: []float64{100, 200}},
+		{Name: "interval_low", Float64: []float64{90, 190}}, {Name: "interval_high", Float64: []float64{110, 210}}}}
+	for _, detail := range []bool{false, true} {
+		var out strings.Builder
+		told := report.Told{Report: r, Values: map[string]report.Table{"m": table}}
+		if err := told.WriteText(&out, detail); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"Mean income", "Aachen"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %s in %s", want, out.String())
+			}
+		}
+		if detail != strings.Contains(out.String(), "Municipality") {
+			t.Error(out.String())
+		}
+	}
+}
+
 // A release of units by their rows is judged by the number of rows, and not by the numbers of units with very many, which are
 // noise wherever there are none. Its picture keeps the order of the numbers of rows, and nobody wrote its parameters.
 func TestUnitsByTheirRows(t *testing.T) {

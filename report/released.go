@@ -84,6 +84,7 @@ func (r *Report) DataFacts() []Fact {
 
 // Released is one released value with what is public of its error.
 type Released struct {
+	Key        string // tells its row apart, whatever words readers have for it
 	Label      string // the words that tell its row apart
 	Text       string // Rounded to what its noise leaves meaningful
 	Value      float64
@@ -93,10 +94,10 @@ type Released struct {
 	Sampled    bool    // sampling adds an error to that of the noise
 }
 
-// ReleasedValues returns the values of a release. Noise that is shown as one standard deviation is
+// ReleasedValues returns the values of a release, in the words of a publication. Noise that is shown as one standard deviation is
 // widened to hold 95 of 100 cases of any noise that the host draws.
-func ReleasedValues(e Release, t Table) (all []Released) {
-	r := newResult(wordsIn("en"), e, t)
+func (p *Publication) ReleasedValues(e Release, t Table) (all []Released) {
+	r, plain := newResult(p.inEnglish(), e, t), newResult(wordsIn("en"), e, t)
 	r.index()
 	var bars []bar
 	var l legend
@@ -106,15 +107,18 @@ func ReleasedValues(e Release, t Table) (all []Released) {
 	case r.has("estimate"):
 		bars, l = r.bars()
 	}
-	for i, b := range bars {
+	row := func(of Table, i int) string {
 		var parts []string
-		for _, c := range r.table.Columns {
+		for _, c := range of.Columns {
 			if c.Text != nil || c.Name == "quantile" || r.edges() != nil && (c.Name == "lower" || c.Name == "upper") {
 				parts = append(parts, c.cell(i))
 			}
 		}
+		return strings.Join(parts, " · ")
+	}
+	for i, b := range bars {
 		from, to := b.whole()
-		v := Released{Label: strings.Join(parts, " · "), Text: b.text(wordsIn("en")), Value: b.value, Suppressed: b.suppressed, Sampled: b.sampled,
+		v := Released{Key: row(plain.table, i), Label: row(r.table, i), Text: b.text(wordsIn("en")), Value: b.value, Suppressed: b.suppressed, Sampled: b.sampled,
 			Noise: (b.high - b.low) / 2, Around: math.Max(b.value-from, to-b.value)}
 		if l.sd {
 			v.Noise *= 2.12

@@ -51,7 +51,7 @@ type Told struct {
 
 // WriteText prints what a person wants to know after a run: in some ten lines, or with everything that the report says.
 func (t *Told) WriteText(out io.Writer, detail bool) error {
-	w, r := wordsIn("en"), t.Report
+	w, r := t.Report.Publication.inEnglish(), t.Report
 	s := document.Section{Parts: useless(w, r)}
 	add := func(label, text string) {
 		if text != "" {
@@ -64,7 +64,7 @@ func (t *Told) WriteText(out io.Writer, detail bool) error {
 	all := Briefs(r, t.Values)
 	lines := &document.Table{}
 	for _, b := range all[:min(len(all), shownReleases)] {
-		lines.Rows = append(lines.Rows, document.Row(signs[b.Grade]+" "+b.Release, b.Label, b.Values))
+		lines.Rows = append(lines.Rows, document.Row(signs[b.Grade]+" "+w.labels.Label(b.Release), b.Label, b.Values))
 	}
 	if n := len(all) - shownReleases; n > 0 {
 		lines.More = "  " + w.t("terminal.more", n)
@@ -90,8 +90,8 @@ func (t *Told) WriteText(out io.Writer, detail bool) error {
 	add("terminal.report", t.Page+" "+w.t("terminal.programs"))
 	sections := []document.Section{s}
 	for _, e := range r.Releases {
-		one := document.Section{Title: w.t("terminal.release", e.Name, e.Mechanism.Name, w.source(e.From))}
-		if v := t.Values[e.Name].grid(w, shownRows); v != nil {
+		one := document.Section{Title: w.t("terminal.release", w.labels.Label(e.Name), e.Mechanism.Name, w.source(e.From))}
+		if v := w.labelled(e, t.Values[e.Name]).grid(w, shownRows); v != nil {
 			if n := t.Values[e.Name].rows() - len(v.Rows); n > 0 {
 				v.More = w.t("terminal.rows", n)
 			}

@@ -322,7 +322,9 @@ func (m *maker) tables(out *form, f found) {
 		nth := strconv.Itoa(i)
 		mechanism := text(r, "mechanism")
 		t := tableForm{Name: text(r, "name"), Index: i}
-		t.Title = t.Name
+		if t.Title = t.Name; f.report != nil {
+			t.Title = f.report.Publication.Label(t.Name)
+		}
 		statistic := m.control("choice", "kind", "statistic", nth)
 		statistic.Problem = m.problems[job.Key(job.Item("releases", i), "mechanism")]
 		t.What = append(t.What, m.control("text", "text", "name", "releases", nth, "name"), m.choices(statistic, mechanism, m.statistics()...))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,7 +17,9 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/run/budget"
+	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/report"
 )
 
 // The number of units of an invented table.
@@ -96,12 +99,13 @@ func (s *Session) invent(ctx context.Context, w *words, text, units string) (*in
 		return nil, err
 	}
 	for _, r := range released.Report.Releases {
-		one := inventedTable{Name: r.Name, Sampled: r.From != job.All}
+		public := output.Words(j.Publication)
+		one := inventedTable{Name: public.Label(r.Name), Sampled: r.From != job.All}
 		var known map[string]float64
 		if out.Known = err == nil; out.Known {
-			known = valuesOf(truth.Results[r.Name])
+			known = valuesOf(truth.Results[r.Name], public)
 		}
-		one.fill(released.Results[r.Name], known)
+		one.fill(released.Results[r.Name], known, public)
 		out.Tables = append(out.Tables, one)
 	}
 	return out, nil
@@ -260,11 +264,17 @@ func drawer(c job.Column, rng *rand.Rand) func() string {
 }
 
 // cellsOf returns the labels and the values of a release, and half of the interval that holds the noise.
-func cellsOf(r sdk.Result) (labels []string, values, low, high []float64) {
+func cellsOf(r sdk.Result, public *report.Publication) (labels []string, values, low, high []float64) {
 	column := func(name string) []float64 {
 		for _, c := range r.Columns {
 			if c.Name == name && c.Float64 != nil {
-				return c.Float64
+				out := slices.Clone(c.Float64)
+				for i := range out {
+					if i < len(c.Blank) && c.Blank[i] {
+						out[i] = math.NaN()
+					}
+				}
+				return out
 			}
 			if c.Name == name && c.Int64 != nil {
 				out := make([]float64, len(c.Int64))
@@ -287,10 +297,10 @@ func cellsOf(r sdk.Result) (labels []string, values, low, high []float64) {
 		labels[i] += text
 	}
 	for _, c := range r.Columns {
-		if c.String != nil && c.Name != sdk.FlagField {
+		if c.String != nil && c.Name != sdk.FlagField && c.Name != "status" {
 			for i := range min(len(labels), len(c.String)) {
 				if c.String[i] != "" {
-					add(i, c.String[i])
+					add(i, public.ValueLabel(c.Name, c.String[i]))
 				}
 			}
 		}
@@ -303,12 +313,17 @@ func cellsOf(r sdk.Result) (labels []string, values, low, high []float64) {
 		}
 	}
 	low, high = column("interval_low"), column("interval_high")
+	for i, sd := range column("noise_sd") {
+		if i < len(low) && i < len(high) && !(low[i] <= high[i]) { // an interval without two ends
+			low[i], high[i] = values[i]-anyNoise95*sd, values[i]+anyNoise95*sd
+		}
+	}
 	return labels, values, low, high
 }
 
 // valuesOf returns the values of a release by their labels.
-func valuesOf(r sdk.Result) map[string]float64 {
-	labels, values, _, _ := cellsOf(r)
+func valuesOf(r sdk.Result, public *report.Publication) map[string]float64 {
+	labels, values, _, _ := cellsOf(r, public)
 	out := map[string]float64{}
 	for i, l := range labels {
 		if _, twice := out[l]; !twice {
@@ -318,12 +333,15 @@ func valuesOf(r sdk.Result) map[string]float64 {
 	return out
 }
 
+// anyNoise95 standard deviations hold 95 of 100 cases of any noise that the host draws.
+const anyNoise95 = 2.12
+
 // mostCells bounds the cells of a table that a picture shows.
 const mostCells = 24
 
 // fill makes the cells of a release.
-func (t *inventedTable) fill(r sdk.Result, known map[string]float64) {
-	labels, values, low, high := cellsOf(r)
+func (t *inventedTable) fill(r sdk.Result, known map[string]float64, public *report.Publication) {
+	labels, values, low, high := cellsOf(r, public)
 	for i, v := range values {
 		if len(t.Cells) == mostCells {
 			t.More = len(values) - mostCells

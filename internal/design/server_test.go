@@ -247,6 +247,11 @@ func TestPictureIsInvented(t *testing.T) {
 	if out.Failed || strings.Count(out.Part, "<svg") != 2 || strings.Count(out.Part, `class="thin"`) != 3 || strings.Count(out.Part, "INVENTED") != 2 {
 		t.Fatalf("%s\n%s", out.Message, out.Part)
 	}
+	_, labelled := post(h, "picture", question{Text: text + "publication: {labels: {visits: Visits of a year, north: The north}}\n"})
+	if !strings.Contains(labelled.Part, "<h4>Visits of a year</h4>") || !strings.Contains(labelled.Part, `<th scope="row">The north</th>`) ||
+		strings.Contains(labelled.Part, "\u202f-") || strings.Contains(labelled.Part, "\u202f–") { // a noise of −816, from an end that is blank
+		t.Errorf("no labels: %s", labelled.Part)
+	}
 	if entries, err := os.ReadDir(filepath.Dir(s.Path)); err != nil || len(entries) != 1 {
 		t.Errorf("the folder of the job holds %v (%v)", entries, err)
 	}

@@ -46,6 +46,7 @@ type Change struct {
 // Differences are the values of one release that both runs have.
 type Differences struct {
 	Release string       `json:"release"`
+	Title   string       `json:"title"`             // in the words of the second run's publication
 	Note    string       `json:"note,omitempty"`    // why nothing is compared, or what is left out
 	Beyond  int          `json:"larger_than_noise"` // rows whose difference is larger than the noise explains
 	Rows    []Difference `json:"rows"`
@@ -93,17 +94,18 @@ func changes(a, b []report.Fact) []Change {
 func Compare(a, b Side) *Comparison {
 	c := &Comparison{A: a.Name, B: b.Name, Results: []Differences{},
 		Job: changes(a.Report.JobFacts(), b.Report.JobFacts()), Data: changes(a.Report.DataFacts(), b.Report.DataFacts())}
+	words := b.Report.Publication
 	for i, e := range a.Report.Releases {
 		k := slices.IndexFunc(b.Report.Releases, func(x report.Release) bool { return x.Name == e.Name })
 		if k < 0 {
 			continue
 		}
 		if _, ok := a.Values[e.Name]; !ok || b.Values[e.Name].Columns == nil {
-			c.Results = append(c.Results, Differences{Release: e.Name, Rows: []Difference{},
+			c.Results = append(c.Results, Differences{Release: e.Name, Title: words.Label(e.Name), Rows: []Difference{},
 				Note: "its values are in Parquet or Arrow files alone; a comparison reads CSV and JSON"})
 			continue
 		}
-		c.Results = append(c.Results, differences(fmt.Sprintf("d%d", i), e, b.Report.Releases[k], a.Values[e.Name], b.Values[e.Name]))
+		c.Results = append(c.Results, differences(fmt.Sprintf("d%d", i), words, e, b.Report.Releases[k], a.Values[e.Name], b.Values[e.Name]))
 	}
 	c.Costs = []Change{{"charged", report.Charge(a.Report.Guarantee), report.Charge(b.Report.Guarantee)}}
 	c.Together = together(&a.Report, &b.Report)
@@ -154,19 +156,19 @@ const mostCompared = 200
 // differences compares one release. The noises of two runs are independent. Where each lies
 // within h in 95 of 100 cases, so does their difference within √(h²+h²), for any two of
 // normal and Laplace noises (a test adds the tails up).
-func differences(id string, a, b report.Release, left, right report.Table) Differences {
-	out := Differences{Release: a.Name, Rows: []Difference{}}
+func differences(id string, words *report.Publication, a, b report.Release, left, right report.Table) Differences {
+	out := Differences{Release: a.Name, Title: words.Label(a.Name), Rows: []Difference{}}
 	if a.Mechanism.Name != b.Mechanism.Name {
 		out.Note = "another mechanism: the values mean different things"
 		return out
 	}
-	at, second := map[string]report.Released{}, report.ReleasedValues(b, right)
+	at, second := map[string]report.Released{}, words.ReleasedValues(b, right)
 	for _, v := range second {
-		at[v.Label] = v
+		at[v.Key] = v
 	}
 	alone := 0
-	for _, v := range report.ReleasedValues(a, left) {
-		if w, ok := at[v.Label]; ok {
+	for _, v := range words.ReleasedValues(a, left) {
+		if w, ok := at[v.Key]; ok {
 			out.Rows = append(out.Rows, difference(v, w))
 		} else {
 			alone++
@@ -189,7 +191,7 @@ func differences(id string, a, b report.Release, left, right report.Table) Diffe
 		}
 		gaps = append(gaps, d.gap)
 	}
-	out.Picture = report.Dots(id, "Differences of "+out.Release, gaps, "what noise alone explains, in 95 of 100 cases",
+	out.Picture = report.Dots(id, "Differences of "+out.Title, gaps, "what noise alone explains, in 95 of 100 cases",
 		"what noise and sampling explain")
 	return out
 }
@@ -277,7 +279,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	list("what changed in the public facts about the data", c.Data)
 	fmt.Fprintln(t, "results")
 	for _, r := range c.Results {
-		fmt.Fprintf(t, "  %s: %s\n", r.Release, r.Text())
+		fmt.Fprintf(t, "  %s: %s\n", r.Title, r.Text())
 		for i, d := range r.Rows {
 			if i == 6 {
 				fmt.Fprintf(t, "    and %d more\n", len(r.Rows)-i)

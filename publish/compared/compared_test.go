@@ -74,6 +74,21 @@ func TestCompareNoise(t *testing.T) {
 	}
 }
 
+// A comparison has the words of readers, and pairs values whatever words the two runs have for them.
+func TestCompareHasLabels(t *testing.T) {
+	a, b := side(t, "a"), side(t, "b")
+	b.Report.Publication = &report.Publication{Labels: map[string]string{"api_mean": "Academic index", "api00": "Index of 2000"}}
+	c := compared.Compare(a, b)
+	d := found(t, c, "api_mean")
+	if len(d.Rows) != 2 || d.Title != "Academic index" || d.Rows[0].Label != "Index of 2000" && d.Rows[1].Label != "Index of 2000" {
+		t.Errorf("%+v", d)
+	}
+	var out strings.Builder
+	if err := c.WriteText(&out); err != nil || !strings.Contains(out.String(), "  Academic index: ") || !strings.Contains(out.String(), "    Index of 2000 ") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
 // The tails behind TestCompareNoise: two noises that lie within h in 95 of 100 cases differ
 // by more than √(h²+h²) in at most 5 of 100.
 func TestDifferenceOfTwoNoises(t *testing.T) {

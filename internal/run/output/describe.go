@@ -40,7 +40,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 		Dataset:   datasetReport(j),
 		Guarantee: g,
 	}
-	r.Publication = publication(j.Publication)
+	r.Publication = Words(j.Publication)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if step := p.Step(); step != nil {
 		r.Dataset.Periods = &report.Periods{
@@ -96,13 +96,13 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 
 // SameWords reports whether a report has the words of a job about its publication.
 func SameWords(j *job.Job, r *report.Report) bool {
-	a, err := json.Marshal(publication(j.Publication))
+	a, err := json.Marshal(Words(j.Publication))
 	b, again := json.Marshal(r.Publication)
 	return err == nil && again == nil && bytes.Equal(a, b)
 }
 
-// publication returns the words of a job about its publication, nil for none.
-func publication(p *job.Publication) *report.Publication {
+// Words returns the words of a job about its publication, nil for none.
+func Words(p *job.Publication) *report.Publication {
 	if p == nil {
 		return nil
 	}
