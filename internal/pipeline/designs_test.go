@@ -10,6 +10,8 @@ import (
 
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
@@ -138,6 +140,38 @@ func TestWrongPlugin(t *testing.T) {
 				t.Errorf("exit %d, code %s: %v", exit, code, err)
 			}
 		})
+	}
+}
+
+// Mechanisms that are not there, or not those that the program knows, end a job before anything is read.
+func TestOtherMechanisms(t *testing.T) {
+	j, err := pipeline.Load(write(t, schoolsJob), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := func(version string) []sdk.Description {
+		d := mean.Mechanism{}.Describe()
+		d.Version = version
+		return []sdk.Description{d}
+	}
+	mine := mean.Mechanism{}.Describe().Version
+	for name, c := range map[string]struct {
+		path     string
+		builtins []sdk.Description
+		code     string
+	}{
+		"missing":    {filepath.Join(t.TempDir(), "dprelease-mechanisms"), nil, "PLUGIN_PROGRAM"},
+		"none":       {"", nil, "PLUGIN_PROGRAM"},
+		"another":    {"/bin/true", nil, "PLUGIN_PROGRAM"},
+		"changed":    {options().Mechanisms, as(mine + ".1"), "PLUGIN_PROGRAM"},
+		"as is said": {options().Mechanisms, as(mine), ""},
+	} {
+		o := options()
+		o.Mechanisms, o.Builtins = c.path, c.builtins
+		_, err := pipeline.Plan(t.Context(), j, o)
+		if _, code := exitOf(err); code != c.code {
+			t.Errorf("%s: code %q: %v", name, code, err)
+		}
 	}
 }
 

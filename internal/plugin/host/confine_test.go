@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -152,11 +153,9 @@ func digest(t testing.TB, path string) string {
 // otherBuild is a copy of this binary that says it is built from other sources.
 func otherBuild(t *testing.T) string {
 	return copyOfSelf(t, func(b []byte) []byte {
-		const own, other = "\tgithub.com/dprelease/dprelease\t(devel)\t", "\tgithub.com/dprelease/dprelease\tv1.2.34\t"
-		if !bytes.Contains(b, []byte(own)) {
-			t.Fatal("this binary does not say what it is built from")
-		}
-		return bytes.ReplaceAll(b, []byte(own), []byte(other))
+		return regexp.MustCompile("\tgithub.com/dprelease/dprelease\t[^\t\n]+\t").ReplaceAllFunc(b, func(version []byte) []byte {
+			return append(bytes.Clone(version[:len(version)-2]), 'x', '\t')
+		})
 	})
 }
 
@@ -238,7 +237,7 @@ func TestChecksum(t *testing.T) {
 		checkCode(t, err, CodeChecksum)
 	}
 	for path, why := range map[string]string{
-		script: "no program of dprelease", filepath.Join(dir, "no"): "no such file", otherBuild(t): "it is built from v1.2.34 of dprelease, and ",
+		script: "no program of dprelease", filepath.Join(dir, "no"): "no such file", otherBuild(t): "it is built from ",
 	} {
 		_, err := Start(context.Background(), Command{Name: "x", Path: path}, short)
 		checkCode(t, err, CodeProgram)
