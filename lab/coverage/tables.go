@@ -189,7 +189,7 @@ func tiny() (out []*population) {
 func fewStrata() *population {
 	rng := rand.New(rand.NewPCG(40, 9))
 	p := &population{
-		name: "strata", about: "made at random: forty strata, of which 2 to 5 rows each are drawn", epsilon: "2", tiny: true, designs: []string{"strata"}, strata: "stratum",
+		name: "strata", about: "made at random: 2 to 5 rows of each of forty strata", epsilon: "2", tiny: true, designs: []string{"strata"}, strata: "stratum",
 		releases: []release{{"mean", "{column: x}"}, {"sum", "{column: x}"}, {"count", "{by: kind}"}, {"mean", "{column: x, by: kind}"}, {"proportion", "{column: kind, values: [b]}"}, {"proportion", "{column: kind, values: [c]}"}},
 	}
 	var x []float64
@@ -225,7 +225,7 @@ func fifteen() (out []*population) {
 	for _, epsilon := range []string{"2", "10"} {
 		rng := rand.New(rand.NewPCG(40, 15))
 		p := &population{
-			name: "fifteen-" + epsilon, about: "made at random: sixty towns of 20 to 200 rows, whose means differ, of which fifteen are taken whole", epsilon: epsilon, tiny: true, designs: []string{"stages"},
+			name: "fifteen-" + epsilon, about: "made at random: fifteen of sixty towns of 20 to 200 rows", epsilon: epsilon, tiny: true, designs: []string{"stages"},
 			columns:  []sdk.Column{measure.Number("x", 0, 100), measure.Category("kind", "a", "b", "c")},
 			clusters: clusters{Column: sdk.Column{Name: "town"}, take: 15, rows: 200},
 			releases: []release{{"mean", "{column: x}"}, {"mean", "{column: x, by: kind}"}, {"sum", "{column: x}"}, {"sum", "{column: x, by: kind}"},
