@@ -292,7 +292,7 @@ func (l LimitOf) words() string {
 }
 
 // AllLimits gathers what limits the releases of a report; what is alike is said once.
-func (r *Report) AllLimits() []LimitOf { return r.allLimits(wordsIn("en")) }
+func (r *Report) AllLimits() []LimitOf { return r.allLimits(r.words()) }
 
 func (r *Report) allLimits(w words) []LimitOf {
 	var out []LimitOf

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/say/sentence"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -18,12 +19,15 @@ type File struct {
 
 // book is a publication while its files are made.
 type book struct {
-	report   *report.Report
-	rules    Rules
-	language string
-	words    *report.Publication // not nil
-	tables   []table
+	report *report.Report
+	rules  Rules
+	in     *sentence.Words
+	words  *report.Publication // not nil
+	tables []table
 }
+
+// t is a text in the language of the publication, with its blanks filled in.
+func (b *book) t(name string, blanks ...any) string { return b.in.T("table."+name, blanks...) }
 
 // The names of the files that are not about one release. No release begins with an underscore.
 const (
@@ -33,10 +37,8 @@ const (
 
 // Make returns the files of a publication. Left are the releases whose values the caller does not have.
 func Make(r *report.Report, values map[string]report.Table, rules Rules) (files []File, left []string, err error) {
-	b := &book{report: r, rules: rules, language: "en", words: cmp.Or(r.Publication, &report.Publication{})}
-	if r.Publication != nil && texts[r.Publication.Language] != nil {
-		b.language = r.Publication.Language
-	}
+	b := &book{report: r, rules: rules, words: cmp.Or(r.Publication, &report.Publication{})}
+	b.in = sentence.In(b.words.Language)
 	for _, e := range r.Releases {
 		if values[e.Name].Columns == nil {
 			left = append(left, e.Name)

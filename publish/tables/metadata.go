@@ -27,7 +27,7 @@ func (b *book) csvw(t table) ([]byte, error) {
 		columns = append(columns, one)
 	}
 	about := map[string]any{
-		"@context": []any{"http://www.w3.org/ns/csvw", map[string]any{"@language": b.language}}, "url": t.name + ".csv",
+		"@context": []any{"http://www.w3.org/ns/csvw", map[string]any{"@language": b.in.Name}}, "url": t.name + ".csv",
 		"dc:title": t.title, "dc:description": strings.Join(t.notes, " "), "dc:isPartOf": b.title(),
 		"tableSchema": map[string]any{"columns": columns},
 	}
@@ -62,7 +62,7 @@ func (b *book) dcat(files []File) ([]byte, error) {
 	if p == nil {
 		p = &report.Publication{}
 	}
-	lang := func(text string) any { return map[string]any{"@value": text, "@language": b.language} }
+	lang := func(text string) any { return map[string]any{"@value": text, "@language": b.in.Name} }
 	var limits []string
 	for _, l := range r.AllLimits() {
 		limits = append(limits, l.Text+".")
@@ -76,7 +76,7 @@ func (b *book) dcat(files []File) ([]byte, error) {
 		},
 		"@id": "urn:dprelease:job:" + strings.ReplaceAll(r.Job.Digest, ":", "-"), "@type": "dcat:Dataset",
 		"dct:identifier": r.Job.Digest, "dct:title": lang(b.title()),
-		"dct:language":    map[string]any{"@id": "http://publications.europa.eu/resource/authority/language/" + languages[b.language]},
+		"dct:language":    map[string]any{"@id": "http://publications.europa.eu/resource/authority/language/" + languages[b.in.Name]},
 		"dct:description": lang(strings.TrimSpace(p.IntendedUse + " " + r.Promise())),
 		"dct:provenance": map[string]any{"@type": "dct:ProvenanceStatement",
 			"rdfs:label": lang(strings.TrimSpace(r.Promise() + " " + strings.Join(limits, " ")))},
@@ -134,7 +134,7 @@ func (b *book) distributions(files []File) []any {
 		}
 		sum := sha256.Sum256(f.Content)
 		one := map[string]any{
-			"@id": f.Name + "#distribution", "@type": "dcat:Distribution", "dct:title": map[string]any{"@value": title, "@language": b.language},
+			"@id": f.Name + "#distribution", "@type": "dcat:Distribution", "dct:title": map[string]any{"@value": title, "@language": b.in.Name},
 			"dcat:accessURL": map[string]any{"@id": f.Name}, "dcat:downloadURL": map[string]any{"@id": f.Name},
 			"dcat:mediaType": map[string]any{"@id": "https://www.iana.org/assignments/media-types/" + kind},
 			"dcat:byteSize":  map[string]any{"@value": len(f.Content), "@type": "xsd:nonNegativeInteger"},

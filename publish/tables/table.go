@@ -32,7 +32,8 @@ func (c column) number() bool { return c.kind != "string" }
 func (b *book) release(e report.Release, values report.Table) table {
 	t := table{name: e.Name, title: b.about(e)}
 	for _, f := range e.Fields {
-		t.columns = append(t.columns, column{name: f.Name, label: b.words.Label(f.Name), doc: f.Doc, kind: f.Type, words: b.words})
+		doc, _ := b.in.Note(f.Doc)
+		t.columns = append(t.columns, column{name: f.Name, label: b.words.Label(f.Name), doc: doc, kind: f.Type, words: b.words})
 	}
 	rows, alone := e.Rows(values)
 	judged := slices.ContainsFunc(values.Columns, func(c report.Column) bool { return c.Name == "estimate" })
@@ -86,7 +87,7 @@ func (b *book) about(e report.Release) string {
 		for _, name := range e.By {
 			by = append(by, b.words.Label(name))
 		}
-		text += " " + b.t("by", strings.Join(by, ", "))
+		text += " " + b.in.T("result.by", strings.Join(by, ", "))
 	}
 	if p := b.report.Publication; p != nil && p.Period != "" {
 		text += ", " + p.Period
@@ -124,7 +125,7 @@ func (b *book) source() []string {
 		out = append(out, b.t("source", p.Publisher))
 	}
 	if p.Contact != "" {
-		out = append(out, b.t("contact", p.Contact))
+		out = append(out, b.in.T("page.contact", p.Contact)+".")
 	}
 	return out
 }

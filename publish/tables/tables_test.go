@@ -196,15 +196,13 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// Every text is there in every language, and a German publication is German.
+// A German publication is German.
 func TestLanguages(t *testing.T) {
-	for name, text := range texts["en"] {
-		if texts["de"][name] == "" || len(texts["de"]) != len(texts["en"]) || strings.Count(texts["de"][name], "%") != strings.Count(text, "%") {
-			t.Errorf("%s is not the same in German", name)
-		}
-	}
-	files, _ := write(t, Rules{Flag: 0.15}, func(r *report.Report) { r.Publication.Language = "de" })
-	if text := string(files["cash.csv-metadata.json"]); !strings.Contains(text, "nicht verlässlich") || !strings.Contains(text, "Quelle: Office.") || strings.Contains(text, "leaves meaningful") {
+	files, _ := write(t, Rules{Flag: 0.15}, func(r *report.Report) {
+		r.Publication.Language, r.Releases[0].Fields[0].Doc = "de", "which group the row is about"
+	})
+	if text := string(files["cash.csv-metadata.json"]); !strings.Contains(text, "nicht verlässlich") || !strings.Contains(text, "Quelle: Office.") || strings.Contains(text, "leaves meaningful") ||
+		!strings.Contains(text, "dc:description\": \"Rauschen) {
 		t.Error(text)
 	}
 	if !strings.Contains(string(files["dcat.jsonld"]), "authority/language/DEU") {
