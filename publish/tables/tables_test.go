@@ -202,7 +202,7 @@ func TestLanguages(t *testing.T) {
 		r.Publication.Language, r.Releases[0].Fields[0].Doc = "de", "which group the row is about"
 	})
 	if text := string(files["cash.csv-metadata.json"]); !strings.Contains(text, "nicht verlässlich") || !strings.Contains(text, "Quelle: Office.") || strings.Contains(text, "leaves meaningful") ||
-		!strings.Contains(text, "dc:description\": \"Rauschen) {
+		!strings.Contains(text, "um welche Gruppe es in der Zeile geht") {
 		t.Error(text)
 	}
 	if !strings.Contains(string(files["dcat.jsonld"]), "authority/language/DEU") {
