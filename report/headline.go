@@ -75,6 +75,9 @@ func promise(w words, r *Report) []document.Part {
 	for _, c := range cautions(w, r.Guarantee, r.Dataset) {
 		out = append(out, document.Part{Label: w.t("promise.caution"), Text: c, Class: document.Warn})
 	}
+	if text := r.Dataset.Panel.text(w); text != "" {
+		out = append(out, document.Part{Label: w.t("terminal.panel"), Text: text})
+	}
 	for _, l := range r.Levels {
 		out = append(out, document.Part{Label: l.label(w), Text: l.text(w, r.Dataset)})
 	}

@@ -85,17 +85,3 @@ func (e ExpectedError) Useless() string {
 	}
 	return ""
 }
-
-// Useless names the releases that tell nothing, one sentence each.
-func (r *Report) Useless() []string {
-	var all []string
-	for _, rel := range r.Releases {
-		for _, e := range rel.Expected {
-			if why := e.Useless(); why != "" {
-				all = append(all, "release "+rel.Name+" is of no use: "+why)
-				break
-			}
-		}
-	}
-	return all
-}

@@ -12,7 +12,7 @@ import (
 
 // details are the sections for a reader who checks the figures. A terminal has no page p, and no sections of pictures.
 func details(w words, r *Report, p *Page, public bool) []document.Section {
-	out := []document.Section{protected(w, r), numbers(w, r, p != nil), charges(w, r)}
+	out := []document.Section{protected(w, r), numbers(w, r, p != nil), charges(w, r, p != nil)}
 	if p != nil {
 		out = append(out, p.pictures(r)...)
 	}
@@ -46,8 +46,8 @@ func protected(w words, r *Report) document.Section {
 	return s
 }
 
-// charges shows what each release and each draw costs.
-func charges(w words, r *Report) document.Section {
+// charges shows what each release and each draw costs. A terminal says above how the releases share the budget.
+func charges(w words, r *Report, page bool) document.Section {
 	t := &document.Table{Name: w.t("charge.heading"), Named: true, Head: document.Columns(w.t("charge.release"), w.t("charge.charged"), w.t("error.meaning"))}
 	t.Head[2].Wide = true
 	row := func(name string, g Guarantee, d Dataset, i int) {
@@ -64,6 +64,9 @@ func charges(w words, r *Report) document.Section {
 		}
 	}
 	s := document.Section{ID: "guarantee", Title: w.t("charge.heading"), Parts: []document.Part{{Table: t}, note(w.t("charge.compose"))}}
+	if text := r.Spend.text(w); text != "" && page {
+		s.Parts = append(s.Parts, document.Part{Text: text})
+	}
 	s.Parts = append(s.Parts, draws(w, r)...)
 	s.Parts = append(s.Parts, kept(w, r)...)
 	return s
@@ -112,6 +115,45 @@ func draws(w words, r *Report) (out []document.Part) {
 func (d Draw) sampled() bool { return d.Design != "full" }
 
 func (r *Report) anySampled() bool { return slices.ContainsFunc(r.Draws, Draw.sampled) }
+
+// text names the wave of a panel and who pays for it, "" where there is no panel.
+func (p *Panel) text(w words) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Again:
+		return w.t("panel.again", p.Wave, p.Waves)
+	}
+	return w.t("panel.text", p.Wave, p.Waves)
+}
+
+// efficiencyWords describes what a draw did to the noise of a total.
+func efficiencyWords(w words, d Draw) string {
+	switch times := 1 / d.Efficiency; {
+	case d.Efficiency <= 0:
+		return ""
+	case times < 0.995:
+		return w.t("draws.quieter", trim(times))
+	case times < 1.005:
+		return w.t("draws.alike")
+	default:
+		return w.t("draws.louder", trim(times))
+	}
+}
+
+func list(names []string) string {
+	text := ""
+	for i, n := range names {
+		if i == 6 {
+			return text + " …"
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += n
+	}
+	return text
+}
 
 // relations are those under which the releases from a sample hold.
 func (d Draw) relations(w words) string {

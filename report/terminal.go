@@ -118,7 +118,6 @@ func WritePlan(out io.Writer, r *Report, limit string, detail bool) error {
 	}
 	add(&head, "", title)
 	add(&head, w.t("protected.collected"), r.Dataset.collected(w))
-	add(&head, w.t("terminal.panel"), r.Dataset.Panel.text(w))
 	figures := document.Section{Title: w.t("verdict.title"), Parts: planned(w, r)}
 	for _, e := range r.Releases {
 		for _, text := range e.Keys.text(w, r.Dataset) {

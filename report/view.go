@@ -29,12 +29,11 @@ type view struct {
 	First                                   []verdictView // the figures of the first screen
 	Limits                                  []string      // of all releases
 	MoreVerdicts                            int
-	Stories                                 []storyView
 	AnyNoise                                bool // a picture shows noise
 	NoiseAlone                              bool // values have noise, and limits besides
 	Sampled                                 bool
 
-	Tool, Charged, Spend string
+	Tool, Charged string
 
 	Results      []resultView
 	MoreReleases int
@@ -126,8 +125,8 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 	w := r.words()
 	v := &view{
 		words: w, Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
-		Tool: r.Tool.Name + " " + r.Tool.Version, Charged: Charge(r.Guarantee), Spend: r.Spend.text(w), Sampled: r.anySampled(),
-		Stories: story(w, r), Promise: promise(w, r), Details: details(w, r, p, public),
+		Tool: r.Tool.Name + " " + r.Tool.Version, Charged: Charge(r.Guarantee), Sampled: r.anySampled(),
+		Promise: promise(w, r), Details: details(w, r, p, public),
 	}
 	v.headline(r)
 	v.addResults(r, values)

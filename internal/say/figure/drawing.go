@@ -53,15 +53,6 @@ func (d *Drawing) Uprights(xs []float64, top, bottom float64, class string) {
 	d.body.WriteString(`"/>`)
 }
 
-// Spots draws points in one piece, as wide as the lines of the class.
-func (d *Drawing) Spots(points []Point, class string) {
-	fmt.Fprintf(&d.body, `<path class="%s" d="`, class)
-	for _, p := range points {
-		d.body.WriteString("M" + At(p.X) + " " + At(p.Y) + "h0")
-	}
-	d.body.WriteString(`"/>`)
-}
-
 // Rect fills a rectangle; strength between 0 and 1 is how strong its colour is.
 func (d *Drawing) Rect(x, y, w, h float64, class string, strength float64) {
 	fmt.Fprintf(&d.body, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"`, class, At(x), At(y), At(w), At(h))
