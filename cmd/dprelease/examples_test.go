@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // TestExamples runs the jobs of examples/ on their real tables, as a user would.
@@ -27,15 +25,15 @@ func TestExamples(t *testing.T) {
 	})
 }
 
-// Jobs of examples/ are valid: TestExamplesRun of examples runs every one.
+// Some jobs of examples/ are valid: TestExamplesRun of examples checks and runs every one.
 func TestExampleJobs(t *testing.T) {
 	jobs, err := filepath.Glob("../../examples/*/job.yaml")
 	if err != nil || len(jobs) < 2 {
 		t.Fatalf("%d example jobs found, %v", len(jobs), err)
 	}
-	for _, job := range tier.Some(jobs, 10) {
-		if exit, stdout, stderr := commandLine(t, "check", job); exit != 0 {
-			t.Errorf("%s: exit %d\n%s%s", job, exit, stdout, stderr)
+	for i := 0; i < len(jobs); i += 10 {
+		if exit, stdout, stderr := commandLine(t, "check", jobs[i]); exit != 0 {
+			t.Errorf("%s: exit %d\n%s%s", jobs[i], exit, stdout, stderr)
 		}
 	}
 }
