@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/command"
+	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
@@ -40,13 +41,15 @@ func (e *environment) look(ctx context.Context, j *job.Job, out string) error {
 	if file != nil {
 		err = e.writeLook(file, l)
 		if err == nil {
-			err = e.Say(map[string]any{"event": "done", "exit": command.ExitDone, "job": j.Name, "out": out}, "%s: what was found is in %s\n", j.File, out)
+			err = e.Say(map[string]any{"event": "done", "exit": command.ExitDone, "job": j.Name, "out": out}, "%s: what was found is in %s\n",
+				j.File, out)
 		}
 	} else {
 		err = e.Print(l)
 	}
 	if err == nil && fails {
-		return e.FailWith(command.Unspent(failure.ExitSource, "DATA_UNFIT", "a run of this job would fail, or release nothing of use; the look says at what"), nil)
+		return e.FailWith(command.Unspent(failure.ExitSource, "DATA_UNFIT", "a run of this job would fail, or release nothing of use; "+
+			"the look says at what"), nil)
 	}
 	return err
 }
@@ -92,31 +95,11 @@ func privateFile(path, releases string) (*os.File, error) {
 // privateName refuses a name that does not say that its file is private, and the folder of the releases.
 func privateName(flag, path, releases string) error {
 	if !strings.HasPrefix(filepath.Base(path), marked) {
-		return fmt.Errorf("%s: the name must begin with %s, for example %s", flag, marked, filepath.Join(filepath.Dir(path), marked+"-"+filepath.Base(path)))
+		return fmt.Errorf("%s: the name must begin with %s, for example %s", flag, marked,
+			filepath.Join(filepath.Dir(path), marked+"-"+filepath.Base(path)))
 	}
-	if within(filepath.Dir(path), releases) {
+	if file.Within(file.Real(filepath.Dir(path)), file.Real(releases)) {
 		return fmt.Errorf("%s: %s is where the releases go, and this file is private: name another folder", flag, releases)
 	}
 	return nil
-}
-
-// within reports whether a folder is another one, or lies in it, whatever links lead there.
-func within(dir, outer string) bool {
-	dir, outer = real(dir), real(outer)
-	rel, err := filepath.Rel(outer, dir)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}
-
-// real is a path without links, as far as it is there.
-func real(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	if p, err := filepath.EvalSymlinks(path); err == nil {
-		return p
-	}
-	if parent := filepath.Dir(path); parent != path {
-		return filepath.Join(real(parent), filepath.Base(path))
-	}
-	return path
 }

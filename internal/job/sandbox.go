@@ -1,11 +1,11 @@
 package job
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
@@ -63,7 +63,7 @@ func (s secluded) holds(path string) bool {
 	if s.path == "" || path == "" {
 		return false
 	}
-	if place, path := real(s.path), real(path); within(path, place) || within(place, path) {
+	if place, path := file.Real(s.path), file.Real(path); file.Within(path, place) || file.Within(place, path) {
 		return true
 	}
 	names := strings.Split(filepath.ToSlash(s.path), "/")
@@ -71,7 +71,7 @@ func (s secluded) holds(path string) bool {
 	if pattern < 0 {
 		return false
 	}
-	rel, err := filepath.Rel(real(filepath.Dir(strings.Join(names[:pattern+1], "/"))), real(path))
+	rel, err := filepath.Rel(file.Real(filepath.Dir(strings.Join(names[:pattern+1], "/"))), file.Real(path))
 	if err != nil || !filepath.IsLocal(rel) {
 		return false
 	}
@@ -84,27 +84,4 @@ func (s secluded) holds(path string) bool {
 		}
 	}
 	return true
-}
-
-// real is an absolute path without links; what is not there yet stays as it is named.
-func real(path string) string {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	rest := ""
-	for at := path; ; at = filepath.Dir(at) {
-		if found, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(found, rest)
-		}
-		if at == filepath.Dir(at) || at == string(os.PathSeparator) {
-			return path
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-	}
-}
-
-func within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
 }

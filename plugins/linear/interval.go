@@ -264,8 +264,8 @@ func (iv *Interval) margin(ratio float64) float64 {
 
 // more returns a margin for values that are shown because the noise made the variance of the draw small: an interval that
 // holds everything is blank, so where the variance is nearly unknown the values that are left are those whose variance came out too
-// small. Everything reports whether the interval with such a margin holds everything. Near that it is everything, then a fixed margin, and less
-// where the noise is less likely to have reached so far.
+// small. Everything reports whether the interval with such a margin holds everything. Near that it is everything, then
+// a fixed margin, and less where the noise is less likely to have reached so far.
 func (iv *Interval) more(everything func(more float64) bool) float64 {
 	if !iv.sampled() || !everything(moreReach) {
 		return 0

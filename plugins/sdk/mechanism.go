@@ -287,7 +287,8 @@ const (
 
 // Known reports whether s is a known statistic, or none.
 func (s Statistic) Known() bool {
-	return slices.Contains([]Statistic{"", StatisticCount, StatisticTotal, StatisticMean, StatisticShare, StatisticQuantile, StatisticVariance, StatisticSD}, s)
+	return slices.Contains([]Statistic{"", StatisticCount, StatisticTotal, StatisticMean, StatisticShare, StatisticQuantile,
+		StatisticVariance, StatisticSD}, s)
 }
 
 // Nearest returns the value nearest to a finite x that the range and the granularity of a column

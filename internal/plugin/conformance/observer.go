@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -117,7 +118,7 @@ func (o *observer) judge(s sandbox.Seen) (check, what string) {
 // mayWrite allows the devices that keep nothing and, while the plugin starts, what makes
 // its socket.
 func (o *observer) mayWrite(path string) bool {
-	return within(path, "/dev") && !within(path, "/dev/shm") || o.phase == starting && private(path) || path == ""
+	return file.Within(path, "/dev") && !file.Within(path, "/dev/shm") || o.phase == starting && private(path) || path == ""
 }
 
 // mayRead allows what is the same on every machine of a kind, and what the plugin is.
@@ -126,7 +127,7 @@ func (o *observer) mayRead(path string) bool {
 		return true
 	}
 	for _, folder := range append([]string{"/etc", "/sys", "/dev", "/proc/self", "/proc/thread-self", "/proc/1", "/proc/sys"}, o.reads...) {
-		if within(path, folder) {
+		if file.Within(path, folder) {
 			return true
 		}
 	}
@@ -136,9 +137,4 @@ func (o *observer) mayRead(path string) bool {
 // private reports whether a path lies in the folder of a plugin.
 func private(path string) bool {
 	return strings.HasPrefix(path, filepath.Join(sandbox.DirBase(), "dprelease-plugin-"))
-}
-
-func within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/data/file"
 )
 
 // libraries lists the files that a dynamically linked program reads beside itself. /etc/alternatives holds the links
@@ -27,12 +29,7 @@ var programs = []string{
 
 // System reports whether a path lies in what some trees may read of the system.
 func System(path string) bool {
-	return slices.ContainsFunc(programs, func(s string) bool { return within(path, s) })
-}
-
-func within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
+	return slices.ContainsFunc(programs, func(s string) bool { return file.Within(path, s) })
 }
 
 // needs returns what an executable reads of the system. A static program reads nothing, a dynamic
@@ -62,7 +59,7 @@ func needs(executable io.ReaderAt) []string {
 		return nil
 	}
 	loader, err := io.ReadAll(io.LimitReader(f.Progs[i].Open(), 4096))
-	if err == nil && within(string(bytes.TrimRight(loader, "\x00")), "/nix/store") {
+	if err == nil && file.Within(string(bytes.TrimRight(loader, "\x00")), "/nix/store") {
 		return append([]string{"/nix/store"}, libraries...)
 	}
 	return libraries

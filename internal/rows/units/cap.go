@@ -58,8 +58,8 @@ func newCapper(index *Index, groups, rows int, memory int64, sources []*noise.So
 	for every < mostParts && index.Rows()*cappedBytes/every > memory/2/int64(len(sources)) {
 		every *= 2
 	}
-	return &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: &Kept{RowSet: NewRowSet(index.Rows())}, every: every,
-		parts: NewSorter(int(every), memory/2, index.spec.Dir)}, nil
+	return &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory,
+		kept: &Kept{RowSet: NewRowSet(index.Rows())}, every: every, parts: NewSorter(int(every), memory/2, index.spec.Dir)}, nil
 }
 
 const (

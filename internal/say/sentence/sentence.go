@@ -115,7 +115,8 @@ func (w *Words) Note(text string) (in string, ok bool) {
 	return w.known(text, 12)
 }
 
-// known fills in the longest remark that fits a text. A blank is a name or a short remark; in remarks of so many letters it may be anything.
+// known fills in the longest remark that fits a text. A blank is a name or a short remark; in remarks of so many
+// letters it may be anything.
 func (w *Words) known(text string, letters int) (in string, ok bool) {
 	for _, english := range w.long {
 		blanks, ok := blanksOf(english, text)

@@ -41,7 +41,8 @@ var (
 	// apart are the parts of a page that are for programs, or quote: styles, code, digests, and texts that say they are English.
 	apart = regexp.MustCompile(`(?s)<style>.*?</style>|<code>.*?</code>|<(\w+)[^>]*(?:class="digest"|lang="en")[^>]*>[^<]*</`)
 	texts = regexp.MustCompile(`>([^<>]+)<`)
-	plain = regexp.MustCompile(`(?:^|[ (“])(?:the|of|is|are|and|with|from|by|for|not|that|which|only|than|without|rows|noise|each|where|it)(?:[ ,.;)”]|$)`)
+	plain = regexp.MustCompile(
+		`(?:^|[ (“])(?:the|of|is|are|and|with|from|by|for|not|that|which|only|than|without|rows|noise|each|where|it)(?:[ ,.;)”]|$)`)
 	blank = regexp.MustCompile(`%(?:\\\[\d\\\])?(?:\\\.0)?[sd]`)
 )
 
@@ -49,8 +50,10 @@ var (
 func English(page string, names ...string) (found []string) {
 	var sentences []*regexp.Regexp
 	for name, text := range sentence.In("en").Texts {
-		if letters := blank.ReplaceAllString(regexp.QuoteMeta(text), ""); len(letters) > 12 && strings.Contains(letters, " ") && text != sentence.In("de").Texts[name] {
-			sentences = append(sentences, regexp.MustCompile(`^`+strings.ReplaceAll(blank.ReplaceAllString(regexp.QuoteMeta(text), `.*`), `%%`, `%`)+`\.?$`))
+		if letters := blank.ReplaceAllString(regexp.QuoteMeta(text), ""); len(letters) > 12 && strings.Contains(letters, " ") &&
+			text != sentence.In("de").Texts[name] {
+			sentences = append(sentences,
+				regexp.MustCompile(`^`+strings.ReplaceAll(blank.ReplaceAllString(regexp.QuoteMeta(text), `.*`), `%%`, `%`)+`\.?$`))
 		}
 	}
 	for _, m := range texts.FindAllStringSubmatch(apart.ReplaceAllString(page, "<"), -1) {

@@ -142,7 +142,8 @@ type listed struct {
 }
 
 func list() ([]listed, error) {
-	const as = "{{.Dir}}\t{{.ImportPath}}\t{{join .GoFiles \" \"}}\t{{join .TestGoFiles \" \"}} {{join .XTestGoFiles \" \"}}\t{{join .Imports \" \"}}"
+	const as = "{{.Dir}}\t{{.ImportPath}}\t{{join .GoFiles \" \"}}\t{{join .TestGoFiles \" \"}} {{join .XTestGoFiles \" \"}}\t{{join " +
+		".Imports \" \"}}"
 	cmd := exec.Command("go", "list", "-f", as, "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
