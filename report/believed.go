@@ -16,4 +16,5 @@ const (
 )
 
 // Beliefs are all promises, in the order in which they are listed.
-var Beliefs = []Belief{BelievedKeys, BelievedCap, BelievedPeriods, BelievedWaves, BelievedCollection, BelievedSlices, BelievedLookup, BelievedPlugin}
+var Beliefs = []Belief{BelievedKeys, BelievedCap, BelievedPeriods, BelievedWaves, BelievedCollection, BelievedSlices, BelievedLookup,
+	BelievedPlugin}

@@ -16,7 +16,8 @@ func account(w words, r *Report) document.Section {
 	if b == nil {
 		return s
 	}
-	t := &document.Table{Name: w.t("budget.heading"), Caption: w.t("budget.caption", r.Dataset.ID), Named: true, Head: []document.Head{{Name: w.t("budget.unit")}}}
+	t := &document.Table{Name: w.t("budget.heading"), Caption: w.t("budget.caption", r.Dataset.ID), Named: true,
+		Head: []document.Head{{Name: w.t("budget.unit")}}}
 	for _, name := range []string{"budget.before", "budget.cost", "budget.after", "budget.limit", "budget.left"} {
 		t.Head = append(t.Head, document.Head{Name: w.t(name), Number: true})
 	}
@@ -39,7 +40,8 @@ func account(w words, r *Report) document.Section {
 	}
 	add("budget.account_limit", b.limit(w), document.Fact)
 	if l := b.Slices; l != nil {
-		add("budget.slices", w.t("budget.slices_text", l.Count, amountWords(w, b.telling(l.Largest)), amountWords(w, b.telling(l.Life))), document.Fact)
+		add("budget.slices", w.t("budget.slices_text", l.Count, amountWords(w, b.telling(l.Largest)), amountWords(w, b.telling(l.Life))),
+			document.Fact)
 	}
 	add("budget.filter", b.Filter, document.Fact)
 	if len(b.Keeps) > 0 {

@@ -12,7 +12,8 @@ import (
 func numbers(w words, r *Report, columns bool) document.Section {
 	s := document.Section{ID: "numbers", Title: w.t("error.heading")}
 	t := &document.Table{Name: w.t("error.heading"), Caption: w.t("error.caption"), Named: true,
-		Head: []document.Head{{Name: w.t("error.part")}, {Name: w.t("error.sd"), Number: true}, {Name: w.t("error.half"), Number: true}, {Name: w.t("error.basis"), Wide: true}}}
+		Head: []document.Head{{Name: w.t("error.part")}, {Name: w.t("error.sd"), Number: true}, {Name: w.t("error.half"), Number: true},
+			{Name: w.t("error.basis"), Wide: true}}}
 	var notes []document.Part
 	about := map[string][]string{} // the releases of each note: what is alike is said once
 	for _, e := range r.Releases[:min(len(r.Releases), maxReleases)] {
@@ -49,7 +50,8 @@ func numbers(w words, r *Report, columns bool) document.Section {
 
 // meanings lists the columns of releases, those of the same name and meaning once.
 func meanings(w words, r *Report) []document.Part {
-	t := &document.Table{Name: w.t("error.columns"), Named: true, Head: document.Columns(w.t("error.column"), w.t("error.meaning"), w.t("error.in"))}
+	t := &document.Table{Name: w.t("error.columns"), Named: true,
+		Head: document.Columns(w.t("error.column"), w.t("error.meaning"), w.t("error.in"))}
 	t.Head[1].Wide = true
 	at := map[[2]string]int{}
 	for _, e := range r.Releases[:min(len(r.Releases), maxReleases)] {

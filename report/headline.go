@@ -214,12 +214,7 @@ func (r *result) verdict(report *Report, id int) verdictView {
 			break
 		}
 	}
-	rate := ""
-	for _, d := range report.Draws {
-		if d.Name == e.From && d.Amplification != nil {
-			rate = percent(d.Amplification.Rate)
-		}
-	}
+	rate := report.rate(e.From)
 	switch {
 	case len(r.table.Columns) > 0 && r.table.rows() == 0 && e.Keys != nil:
 		v.Grade, v.Label, v.Text = "poor", w.t("verdict.empty_label"), w.t("verdict.empty", e.Keys.Column)
@@ -269,6 +264,16 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		v.Label = w.t("verdict.self_noising_label")
 	}
 	return v
+}
+
+// rate writes the rate of a draw, "" for one that amplifies nothing.
+func (r *Report) rate(draw string) (text string) {
+	for _, d := range r.Draws {
+		if d.Name == draw && d.Amplification != nil {
+			text = percent(d.Amplification.Rate)
+		}
+	}
+	return text
 }
 
 // noiseText describes how large the noise is beside the value, or beside one of several.

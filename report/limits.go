@@ -274,7 +274,8 @@ func (c ColumnLimit) bounds(w words) string {
 // limited reports whether noise is not all that may be wrong with a value: rows or parts of
 // them may not be in it.
 func (e Release) limited() bool {
-	return e.Limits != nil && (e.Limits.Cap != nil || slices.ContainsFunc(e.Limits.Columns, func(c ColumnLimit) bool { return c.Lower != nil }))
+	return e.Limits != nil &&
+		(e.Limits.Cap != nil || slices.ContainsFunc(e.Limits.Columns, func(c ColumnLimit) bool { return c.Lower != nil }))
 }
 
 // LimitOf is one sentence, and the releases that it is about: none where it holds for all.

@@ -67,7 +67,8 @@ func (r *result) marginals(id string) {
 			one.heat(place, title, one.columns[m.columns[0]].Text, one.columns[m.columns[1]].Text, bars)
 			noise = append(noise, one.typicalNoise(bars))
 		}
-		r.pictures = append(r.pictures, template.HTML(`<p class="what">`+template.HTMLEscapeString(strings.Join(m.columns, " × "))+`</p>`)) //nolint:gosec // escaped
+		r.pictures = append(r.pictures,
+			template.HTML(`<p class="what">`+template.HTMLEscapeString(strings.Join(m.columns, " × "))+`</p>`)) //nolint:gosec // escaped
 		r.pictures = append(r.pictures, one.pictures...)
 		r.shares = append(r.shares, one.shares...)
 		for _, text := range one.under {

@@ -63,7 +63,8 @@ func NewPage(r *Report) (*Page, error) {
 			if d.Design == "full" || len(p.draws) >= maxDrawFigures {
 				continue
 			}
-			f, err := newFigures(w, fmt.Sprintf("draw%d", len(p.draws)), d.Guarantee, sampleRelation(d), d.Sample.Epsilon, w.t("profile.draw", d.Name))
+			f, err := newFigures(w, fmt.Sprintf("draw%d", len(p.draws)), d.Guarantee, sampleRelation(d), d.Sample.Epsilon,
+				w.t("profile.draw", d.Name))
 			if err != nil {
 				return nil, err
 			}
@@ -73,7 +74,8 @@ func NewPage(r *Report) (*Page, error) {
 	for _, d := range r.Draws {
 		if a := d.Amplification; a != nil && a.Bound > 0 {
 			f := p.draws[d.Name]
-			f.Efficiency = document.Figure{Picture: efficiencyFigure(w, d, fmt.Sprintf("eff%d", len(p.draws))), Caption: w.t("efficiency.caption", d.Name, Allowed(d.Target.Epsilon))}
+			f.Efficiency = document.Figure{Picture: efficiencyFigure(w, d, fmt.Sprintf("eff%d", len(p.draws))),
+				Caption: w.t("efficiency.caption", d.Name, Allowed(d.Target.Epsilon))}
 			if len(p.draws) < maxDrawFigures || f.Profile.Picture != "" {
 				p.draws[d.Name] = f
 			}
@@ -133,8 +135,10 @@ func newFigures(w words, id string, g Guarantee, inner privacy.Relation, sample 
 		desc, delta = desc+" "+w.t("profile.desc_sample"), "δ, "+w.t("figure.population")
 	}
 	f := figures{Sampled: sampled}
-	f.Profile = document.Figure{Picture: shape.render(w, id+"-profile", w.t("profile.title", what), desc), Caption: what, Table: curveTable("ε", delta)}
-	f.Attack = document.Figure{Picture: attackFigure(w, after, before, sampled, id+"-attack", w.t("attacker.title", what), w.t("attacker.desc", verdict.Percent(most(0.05)))),
+	f.Profile = document.Figure{Picture: shape.render(w, id+"-profile", w.t("profile.title", what), desc), Caption: what,
+		Table: curveTable("ε", delta)}
+	f.Attack = document.Figure{Picture: attackFigure(w, after, before, sampled, id+"-attack", w.t("attacker.title", what),
+		w.t("attacker.desc", verdict.Percent(most(0.05)))),
 		Table: curveTable(w.t("figure.alarm"), w.t("attacker.any"))}
 	f.Attack.Table.Caption = w.t("attacker.caption")
 	if sampled {
@@ -191,7 +195,8 @@ func (p *Page) pictures(r *Report) []document.Section {
 	if p.whole.Attack.Picture != "" {
 		text += " " + w.t("attacker.example", verdict.Percent(r.Guarantee.attacker().Detection))
 	}
-	attacker := document.Section{ID: "attacker", Title: w.t("attacker.heading"), Parts: []document.Part{{Text: text}, {Figures: appendFigure(nil, p.whole.Attack)}}}
+	attacker := document.Section{ID: "attacker", Title: w.t("attacker.heading"),
+		Parts: []document.Part{{Text: text}, {Figures: appendFigure(nil, p.whole.Attack)}}}
 	if p.whole.Sampled {
 		attacker.Parts = append(attacker.Parts, note(w.t("attacker.secret")))
 	}
@@ -200,7 +205,8 @@ func (p *Page) pictures(r *Report) []document.Section {
 		out = append(out, efficiency)
 	}
 	if len(p.onePass) > 0 {
-		out = append(out, document.Section{ID: "positions", Title: w.t("position.heading"), Parts: []document.Part{{Text: w.t("position.text")}, {Figures: p.onePass}}})
+		out = append(out, document.Section{ID: "positions", Title: w.t("position.heading"),
+			Parts: []document.Part{{Text: w.t("position.text")}, {Figures: p.onePass}}})
 	}
 	if len(p.local) > 0 {
 		t := &document.Table{Name: w.t("local.heading"), Named: true, Rows: p.local, Head: document.Columns(w.t("draws.draw"))}
@@ -208,7 +214,8 @@ func (p *Page) pictures(r *Report) []document.Section {
 			t.Head = append(t.Head, document.Head{Name: w.t(name), Number: true})
 		}
 		t.Head = append(t.Head, document.Head{Name: w.t("local.after")})
-		out = append(out, document.Section{ID: "local", Title: w.t("local.heading"), Parts: []document.Part{{Text: w.t("local.text")}, {Table: t}}})
+		out = append(out,
+			document.Section{ID: "local", Title: w.t("local.heading"), Parts: []document.Part{{Text: w.t("local.text")}, {Table: t}}})
 	}
 	return out
 }
@@ -295,5 +302,6 @@ var frame = template.Must(template.New("document").Parse(`<!DOCTYPE html>
 
 // Document writes a self-contained page in the style of the report.
 func Document(w io.Writer, title string, body template.HTML) error {
-	return frame.Execute(w, map[string]any{"Policy": policy(), "Title": title, "Style": template.CSS(pageStyle), "Body": body}) //nolint:gosec // the style sheet is embedded, and a template wrote the body
+	return frame.Execute(w, map[string]any{"Policy": policy(), "Title": title, "Style": template.CSS(pageStyle),
+		"Body": body}) //nolint:gosec // the style sheet is embedded, and a template wrote the body
 }

@@ -74,28 +74,23 @@ const (
 	mostHeatCells = 400
 )
 
-// dots draws one row for each value: a dot, a broad bar for the noise, and a thin line with
-// ends for noise and sampling together, or a dotted one where the error of sampling is not
-// public.
-func dots(w words, id, title string, bars []bar, l legend) template.HTML {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	label, number := 0.0, 0.0
+// extent returns the ends of an axis for all bars, with a margin; with zero it holds 0.
+func extent(bars []bar, zero bool) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, b := range bars {
-		label = math.Max(label, figure.TextWidth(b.label))
 		if b.suppressed {
 			continue
 		}
 		from, to := b.whole()
 		lo, hi = math.Min(lo, math.Min(b.low, from)), math.Max(hi, math.Max(b.high, to))
-		number = math.Max(number, figure.TextWidth(b.text(w)))
 	}
 	if !(hi >= lo) {
 		lo, hi = 0, 1
 	}
-	if lo > 0 && lo < 0.4*hi || l.zero {
+	if lo > 0 && lo < 0.4*hi || zero {
 		lo = math.Min(lo, 0)
 	}
-	if l.zero {
+	if zero {
 		hi = math.Max(hi, 0)
 	}
 	if hi == lo {
@@ -106,6 +101,21 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 		lo -= pad
 	}
 	hi += pad
+	return lo, hi
+}
+
+// dots draws one row for each value: a dot, a broad bar for the noise, and a thin line with
+// ends for noise and sampling together, or a dotted one where the error of sampling is not
+// public.
+func dots(w words, id, title string, bars []bar, l legend) template.HTML {
+	lo, hi := extent(bars, l.zero)
+	label, number := 0.0, 0.0
+	for _, b := range bars {
+		label = math.Max(label, figure.TextWidth(b.label))
+		if !b.suppressed {
+			number = math.Max(number, figure.TextWidth(b.text(w)))
+		}
+	}
 	above := label > longestLabel
 	row := rowHeight
 	left := label + 12
@@ -241,8 +251,8 @@ func histogram(w words, id, title, name string, edges [][2]float64, bars []bar, 
 		top = 1
 	}
 	thousands := briefly{}
-	f := figure.NewFrame(figure.Axis{Name: name, Min: edges[0][0], Max: right, Ticks: even}, figure.Axis{Min: low, Max: top * 1.04, Ticks: thousands},
-		figure.Key{Class: "thin", Name: key})
+	f := figure.NewFrame(figure.Axis{Name: name, Min: edges[0][0], Max: right, Ticks: even},
+		figure.Axis{Min: low, Max: top * 1.04, Ticks: thousands}, figure.Key{Class: "thin", Name: key})
 	for i, b := range bars {
 		if b.suppressed {
 			continue

@@ -40,7 +40,8 @@ func (f profileFigure) render(w words, id, title, description string) template.H
 	}
 	keys := []figure.Key{{Class: "main", Name: w.t("figure.guarantee")}, {Class: "ring", Name: w.t("figure.charged")}}
 	if f.sampled {
-		keys = []figure.Key{{Class: "main", Name: w.t("figure.population")}, {Class: "other", Name: w.t("figure.before")}, {Class: "ring", Name: w.t("figure.charged")}}
+		keys = []figure.Key{{Class: "main", Name: w.t("figure.population")}, {Class: "other", Name: w.t("figure.before")},
+			{Class: "ring", Name: w.t("figure.charged")}}
 	}
 	p := figure.NewFrame(x, y, keys...)
 	if f.sampled {
@@ -91,7 +92,8 @@ func attackFigure(w words, after, before verdict.Curve, sampled bool, id, title,
 		keys = append(keys, figure.Key{Class: "other", Name: w.t("figure.unamplified")})
 	}
 	share := figure.Even(func(x float64) string { return percent(x) })
-	p := figure.NewFrame(figure.Axis{Name: w.t("figure.alarm"), Max: 1, Ticks: share}, figure.Axis{Name: w.t("figure.detection"), Max: 1, Ticks: share},
+	p := figure.NewFrame(figure.Axis{Name: w.t("figure.alarm"), Max: 1, Ticks: share},
+		figure.Axis{Name: w.t("figure.detection"), Max: 1, Ticks: share},
 		append(keys, figure.Key{Class: "dotted", Name: w.t("figure.guessing")})...)
 	p.Curve([]figure.Point{{X: 0, Y: 0}, {X: 1, Y: 1}}, "dotted")
 	if sampled {
@@ -132,7 +134,8 @@ func efficiencyFigure(w words, d Draw, id string) template.HTML {
 	}
 	p := figure.NewFrame(figure.Axis{Name: w.t("figure.rate"), Min: left, Max: 1, Log: true, Ticks: powers},
 		figure.Axis{Name: w.t("figure.efficiency"), Max: math.Max(1, d.Efficiency), Ticks: even},
-		figure.Key{Class: "main", Name: name}, figure.Key{Class: "other", Name: "log(1+c)/c"}, figure.Key{Class: "ring", Name: w.t("figure.this_draw")})
+		figure.Key{Class: "main", Name: name}, figure.Key{Class: "other", Name: "log(1+c)/c"},
+		figure.Key{Class: "ring", Name: w.t("figure.this_draw")})
 	p.Curve(bound, "other")
 	p.Curve(exact, "main")
 	p.Ring(d.Amplification.Rate, d.Efficiency)

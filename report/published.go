@@ -19,8 +19,8 @@ type Row struct {
 	Shown    bool // the release shows its value
 }
 
-// Rows returns a release as a publication shows it. Where the release is from a sample and has no interval for the population, the errors are
-// those of the noise alone, as alone says.
+// Rows returns a release as a publication shows it. Where the release is from a sample and has no interval for the
+// population, the errors are those of the noise alone, as alone says.
 func (e Release) Rows(t Table) (rows []Row, alone bool) {
 	one := result{w: wordsIn("en"), release: e, table: t}
 	one.index()

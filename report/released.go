@@ -118,8 +118,8 @@ func (p *Publication) ReleasedValues(e Release, t Table) (all []Released) {
 	}
 	for i, b := range bars {
 		from, to := b.whole()
-		v := Released{Key: row(plain.table, i), Label: row(r.table, i), Text: b.text(wordsIn("en")), Value: b.value, Suppressed: b.suppressed, Sampled: b.sampled,
-			Noise: (b.high - b.low) / 2, Around: math.Max(b.value-from, to-b.value)}
+		v := Released{Key: row(plain.table, i), Label: row(r.table, i), Text: b.text(wordsIn("en")), Value: b.value, Suppressed: b.suppressed,
+			Sampled: b.sampled, Noise: (b.high - b.low) / 2, Around: math.Max(b.value-from, to-b.value)}
 		if l.sd {
 			v.Noise *= 2.12
 		}
@@ -136,7 +136,8 @@ func Dots(id, title string, all []Released, noise, both string) template.HTML {
 		if v.Suppressed || len(bars) == mostRows {
 			continue
 		}
-		bars = append(bars, bar{label: v.Label, value: v.Value, low: v.Value - v.Noise, high: v.Value + v.Noise, half: v.Around, sampled: v.Sampled})
+		bars = append(bars,
+			bar{label: v.Label, value: v.Value, low: v.Value - v.Noise, high: v.Value + v.Noise, half: v.Around, sampled: v.Sampled})
 		if v.Noise > 0 {
 			l.noise = noise
 		}

@@ -303,7 +303,8 @@ type Release struct {
 // pays for one.
 func (e *Release) Priced() {
 	if e.Keys != nil && e.Keys.Guarantee != nil {
-		e.Price = &privacy.Point{Epsilon: SumUp(e.Guarantee.Epsilon, e.Keys.Guarantee.Epsilon), Delta: SumUp(e.Guarantee.Delta, e.Keys.Guarantee.Delta)}
+		e.Price = &privacy.Point{Epsilon: SumUp(e.Guarantee.Epsilon, e.Keys.Guarantee.Epsilon),
+			Delta: SumUp(e.Guarantee.Delta, e.Keys.Guarantee.Delta)}
 	}
 }
 

@@ -82,8 +82,9 @@ func (v *view) moreRows(n int) string {
 func (r *result) view(report *Report, id int) resultView {
 	e, w := r.release, r.w
 	v := resultView{
-		ID: id, Name: w.labels.Label(e.Name), What: w.Or("mechanism."+e.Mechanism.Name, e.Mechanism.Name), Charged: Charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
-		Pictures: r.pictures, Under: r.under, Open: len(r.pictures) == 0, File: fileFor(e),
+		ID: id, Name: w.labels.Label(e.Name), What: w.Or("mechanism."+e.Mechanism.Name, e.Mechanism.Name), Charged: Charge(e.Guarantee),
+		SelfNoising: e.Mechanism.SelfNoising,
+		Pictures:    r.pictures, Under: r.under, Open: len(r.pictures) == 0, File: fileFor(e),
 	}
 	if p := ParamsText(e.Params); p != "" && !e.countsUnits() { // else nobody wrote them
 		v.What += " (" + p + ")"
@@ -160,7 +161,8 @@ func (r *result) draw(id string) {
 	case r.has("quantile") && len(groups) == 0 && n >= 3 && !r.severalColumns():
 		r.pictures = append(r.pictures, quantiles(r.w, id, title, r.about(), r.columns["quantile"].Float64, bars))
 		r.under = append(r.under, r.w.t("result.no_interval"))
-	case len(groups) == 2 && !r.has("quantile") && n <= mostHeatCells && len(distinct(groups[0].Text)) > 1 && len(distinct(groups[1].Text)) > 1 && n > 6:
+	case len(groups) == 2 && !r.has("quantile") && n <= mostHeatCells && len(distinct(groups[0].Text)) > 1 &&
+		len(distinct(groups[1].Text)) > 1 && n > 6:
 		r.heat(id, title, groups[0].Text, groups[1].Text, bars)
 		r.under = append(r.under, r.w.t("result.heat"))
 		if l.noise != "" {

@@ -62,8 +62,9 @@ func NewAmplification(s privacy.Sampling, rel privacy.Relation, target privacy.P
 	case privacy.Rotation:
 		single = false
 		a = Amplification{
-			Rate:   s.Rate(),
-			Rule:   "all waves together: the average over the waves in which a unit may be, against nothing, in both directions, as a loss distribution; never more than a unit pays whose waves are known",
+			Rate: s.Rate(),
+			Rule: "all waves together: the average over the waves in which a unit may be, against nothing, in both directions, " +
+				"as a loss distribution; never more than a unit pays whose waves are known",
 			Source: "docs/privacy-rules.md, rule P34, with its proof in privacy/rotation.proof.md",
 		}
 	default:
@@ -112,8 +113,10 @@ func (w words) source(name string) string {
 }
 
 const (
-	shuffleRule   = "the numeric bound of hiding each report among the clones that the other users’ noise makes of it; for randomized response also the privacy blanket, summed exactly"
-	shuffleSource = "Feldman, McMillan and Talwar, “Hiding Among the Clones: A Simple and Nearly Optimal Analysis of Privacy Amplification by Shuffling” (2021); " +
+	shuffleRule = "the numeric bound of hiding each report among the clones that the other users’ noise makes of it; " +
+		"for randomized response also the privacy blanket, summed exactly"
+	shuffleSource = "Feldman, McMillan and Talwar, “Hiding Among the Clones: A Simple and Nearly Optimal Analysis of Privacy " +
+		"Amplification by Shuffling” (2021); " +
 		"Balle, Bell, Gascón and Nissim, “The Privacy Blanket of the Shuffle Model” (2019)"
 )
 

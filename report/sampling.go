@@ -81,7 +81,8 @@ func (e ExpectedError) Useless() string {
 		if e.Note != "" {
 			name += " (" + e.Note + ")"
 		}
-		return fmt.Sprintf("%s: the noise is ±%s in 95 of 100 cases, and the whole range of the value is %s", name, plain(half, 4), plain(e.Range, 4))
+		return fmt.Sprintf("%s: the noise is ±%s in 95 of 100 cases, and the whole range of the value is %s", name, plain(half, 4),
+			plain(e.Range, 4))
 	}
 	return ""
 }

@@ -48,7 +48,8 @@ func protected(w words, r *Report) document.Section {
 
 // charges shows what each release and each draw costs. A terminal says above how the releases share the budget.
 func charges(w words, r *Report, page bool) document.Section {
-	t := &document.Table{Name: w.t("charge.heading"), Named: true, Head: document.Columns(w.t("charge.release"), w.t("charge.charged"), w.t("error.meaning"))}
+	t := &document.Table{Name: w.t("charge.heading"), Named: true,
+		Head: document.Columns(w.t("charge.release"), w.t("charge.charged"), w.t("error.meaning"))}
 	t.Head[2].Wide = true
 	row := func(name string, g Guarantee, d Dataset, i int) {
 		text := ""
@@ -75,7 +76,8 @@ func charges(w words, r *Report, page bool) document.Section {
 // draws shows what is guaranteed on the population and spent on samples.
 func draws(w words, r *Report) (out []document.Part) {
 	sampled := r.anySampled()
-	t := &document.Table{Name: w.t("draws.heading"), Named: true, Head: document.Columns(w.t("draws.draw"), w.t("draws.design"), w.t("draws.charged"), w.t("draws.target"))}
+	t := &document.Table{Name: w.t("draws.heading"), Named: true,
+		Head: document.Columns(w.t("draws.draw"), w.t("draws.design"), w.t("draws.charged"), w.t("draws.target"))}
 	if sampled {
 		out = append(out, document.Part{Heading: w.t("draws.heading"), Text: w.t("draws.text")})
 		t.Head = slices.Insert(t.Head, 2, document.Head{Name: w.t("draws.rate"), Number: true})
@@ -217,7 +219,8 @@ func bounds(w words, r *Report) document.Section {
 		}
 	}
 	var methods []string
-	t := &document.Table{Name: w.t("bounds.heading"), Caption: w.t("bounds.caption"), Named: true, Head: []document.Head{{Name: w.t("bounds.for")}, {Name: "δ", Number: true}}}
+	t := &document.Table{Name: w.t("bounds.heading"), Caption: w.t("bounds.caption"), Named: true,
+		Head: []document.Head{{Name: w.t("bounds.for")}, {Name: "δ", Number: true}}}
 	s := document.Section{ID: "bounds", Title: w.t("bounds.heading"), Parts: []document.Part{{Table: t}}}
 	for _, m := range methodNames {
 		if used[m] {
@@ -258,7 +261,8 @@ func bounds(w words, r *Report) document.Section {
 		for _, u := range b.g.Unsupported {
 			if key := u.Method + "\n" + u.Reason; !seen[key] && len(seen) < 2*maxWords {
 				seen[key] = true
-				s.Parts = append(s.Parts, document.Part{Heading: heading, Label: u.Method, Text: w.note(u.Reason) + " (" + b.what + ")", Class: document.Item})
+				s.Parts = append(s.Parts,
+					document.Part{Heading: heading, Label: u.Method, Text: w.note(u.Reason) + " (" + b.what + ")", Class: document.Item})
 				heading = ""
 			}
 		}
@@ -286,7 +290,8 @@ func provenance(w words, r *Report) document.Section {
 			add("provenance.mechanism", text, document.Fact)
 		}
 	}
-	s.Parts = append(s.Parts, document.Part{Heading: w.t("provenance.events"), Label: w.t("bounds.job"), Text: r.Guarantee.EventText, Class: document.Digest})
+	s.Parts = append(s.Parts,
+		document.Part{Heading: w.t("provenance.events"), Label: w.t("bounds.job"), Text: r.Guarantee.EventText, Class: document.Digest})
 	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
 		s.Parts = append(s.Parts, document.Part{Label: w.t("bounds.draw", d.Name), Text: d.Guarantee.EventText, Class: document.Digest})
 	}

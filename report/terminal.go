@@ -158,7 +158,8 @@ func planned(w words, r *Report) []document.Part {
 	}
 	drawn := slices.ContainsFunc(r.Releases, func(e Release) bool { return slices.ContainsFunc(e.Expected, ExpectedError.drawn) })
 	t := &document.Table{}
-	for _, name := range []string{"first.figure", "first.of", "provenance.mechanism", "charge.charged", "terminal.noise", "terminal.both", "first.worth"} {
+	for _, name := range []string{"first.figure", "first.of", "provenance.mechanism", "charge.charged", "terminal.noise", "terminal.both",
+		"first.worth"} {
 		if name != "terminal.both" || drawn {
 			t.Head = append(t.Head, document.Head{Name: w.t(name)})
 		}

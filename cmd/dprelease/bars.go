@@ -78,7 +78,8 @@ func (b *bars) text() (lines []string) {
 		}
 		lines = append(lines, line)
 	}
-	lines = append(lines, fmt.Sprintf("releases %s %d of %d  %s", command.Bar(int64(b.releases), int64(b.total)), b.releases, b.total, seconds(b.begun)))
+	lines = append(lines,
+		fmt.Sprintf("releases %s %d of %d  %s", command.Bar(int64(b.releases), int64(b.total)), b.releases, b.total, seconds(b.begun)))
 	doing := "reading rows"
 	if b.read {
 		doing = "computing"

@@ -23,7 +23,8 @@ func (e *environment) companions() []*cobra.Command {
 		e.Handed(publisher, &cobra.Command{
 			Use:   "publish DIR | COMMAND",
 			Short: "Write tables as offices publish them, and what registries ask",
-			Long: `publish runs the program dprelease-publish beside dprelease or on the PATH. With an output folder it writes the released tables as offices publish them:
+			Long: `publish runs the program dprelease-publish beside dprelease or on the PATH. ` +
+				`With an output folder it writes the released tables as offices publish them:
 rounded, marked where they are not reliable, as workbooks and CSV files with metadata.
 registry writes an entry for the public registry of deployments, nist the hazards of NIST
 SP 800-226, attest a statement to be signed; compare says what differs between two runs, and

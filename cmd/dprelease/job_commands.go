@@ -15,7 +15,8 @@ import (
 )
 
 // notLookedAt is the note that check prints when it does not look at the table.
-const notLookedAt = "the table was not read, so nothing is known of its columns, types, missing values, values outside bounds and domains, size, strata, frame, units and groups; check --data checks them, in private"
+const notLookedAt = "the table was not read, so nothing is known of its columns, types, missing values, values outside bounds and " +
+	"domains, size, strata, frame, units and groups; check --data checks them, in private"
 
 func (e *environment) check() *cobra.Command {
 	var data bool
@@ -60,7 +61,8 @@ begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody
 					done["not_covered"] = report.NotCovered()
 				}
 				return e.Say(done,
-					"%s: no problems found\n%s%s%s\n", args[0], command.EachLine("doubtful: ", doubts), command.EachLine("not covered: ", uncovered), notLookedAt)
+					"%s: no problems found\n%s%s%s\n", args[0], command.EachLine("doubtful: ", doubts), command.EachLine("not covered: ", uncovered),
+					notLookedAt)
 			})
 		},
 	}
@@ -98,7 +100,8 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				at = cmp.Or(at, j.Output.PublishAt)
 				if hidden != "" && at == "" {
-					return errors.New("--hide-outcome: is for a run that publishes at an hour (--publish-at, output.publish_at): without one its end tells when it was ready")
+					return errors.New("--hide-outcome: is for a run that publishes at an hour (--publish-at, output.publish_at): without one its " +
+						"end tells when it was ready")
 				}
 				hide, err := e.hide(hidden, j.Output.Dir)
 				if err != nil {
@@ -128,11 +131,14 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	e.OutputFlags(c, "print JSON")
 	e.VerboseFlag(c)
 	c.Flags().BoolVar(&again, "spend-again", false, "spend again after a run that was cut off between its debit and its releases")
-	c.Flags().BoolVar(&revise, "revise", false, "publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
+	c.Flags().BoolVar(&revise, "revise", false,
+		"publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
 	c.Flags().BoolVar(&catchUp, "catch-up", false, "make the earlier steps of a series that are missing, in their order")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
-	c.Flags().StringVar(&at, "publish-at", "", "show nothing before this time of day, such as 06:00: no file, no line, no event, not the end of the run; without it output.publish_at")
-	c.Flags().StringVar(&hidden, "hide-outcome", "", "with an hour to publish at: exit with 0 and print nothing, also where the run fails, and append what happened to this private file")
+	c.Flags().StringVar(&at, "publish-at", "", "show nothing before this time of day, such as 06:00: no file, no line, no event, "+
+		"not the end of the run; without it output.publish_at")
+	c.Flags().StringVar(&hidden, "hide-outcome", "",
+		"with an hour to publish at: exit with 0 and print nothing, also where the run fails, and append what happened to this private file")
 	c.Flags().BoolVar(&create, "create-ledger", false, "make the ledger that the job names where there is none: a new budget")
 	e.lockWaitFlag(c.Flags())
 	e.byFlag(c)

@@ -31,12 +31,15 @@ dprelease.db in this folder.`
 
 func (e *environment) ledger() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "ledger",
-		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, close, separate, charge, verify, export, clock, refuse",
-		Args:  command.UnknownCommand,
-		RunE:  command.CommandMissing,
+		Use: "ledger",
+		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, close, separate, charge, verify, " +
+			"export, clock, refuse",
+		Args: command.UnknownCommand,
+		RunE: command.CommandMissing,
 	}
-	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerClose(), e.ledgerSeparate(), e.ledgerCharge(), e.ledgerExport(), e.ledgerClock(), e.ledgerRefuse())
+	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(),
+		e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerClose(), e.ledgerSeparate(), e.ledgerCharge(), e.ledgerExport(), e.ledgerClock(),
+		e.ledgerRefuse())
 	e.lockWaitFlag(c.PersistentFlags())
 	return c
 }
@@ -151,7 +154,8 @@ type limitFlags struct{ prefix, epsilon, delta, rho string }
 func (l *limitFlags) add(c *cobra.Command, what string) {
 	c.Flags().StringVar(&l.epsilon, l.prefix+"epsilon", "", "the ε "+what+", an exact decimal")
 	c.Flags().StringVar(&l.delta, l.prefix+"delta", "", "the δ "+what+", an exact decimal")
-	c.Flags().StringVar(&l.rho, l.prefix+"rho", "", "the ρ "+what+", an exact decimal, in place of ε and δ: for an account with the filter zcdp")
+	c.Flags().StringVar(&l.rho, l.prefix+"rho", "",
+		"the ρ "+what+", an exact decimal, in place of ε and δ: for an account with the filter zcdp")
 }
 
 // given reports whether there is a limit.
@@ -341,9 +345,11 @@ func waiting(a *ledger.Account) string {
 	case p == nil:
 		return text
 	case p.EndRule:
-		return fmt.Sprintf("%s; %s asks to let one person raise it: another person approves with dprelease ledger approve --proposal %d", text, p.By, p.Record)
+		return fmt.Sprintf("%s; %s asks to let one person raise it: another person approves with dprelease ledger approve --proposal %d",
+			text, p.By, p.Record)
 	default:
-		return fmt.Sprintf("%s; %s asks for %s: another person approves with dprelease ledger approve --proposal %d", text, p.By, proposed(p), p.Record)
+		return fmt.Sprintf("%s; %s asks for %s: another person approves with dprelease ledger approve --proposal %d", text, p.By,
+			proposed(p), p.Record)
 	}
 }
 
@@ -440,7 +446,8 @@ for earlier releases too, and cannot be taken back.`,
 		return nil
 	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
 		keeps, err := l.SetKeeps(ctx, key, columns, reason)
-		return map[string]any{"event": "done", "exit": command.ExitDone, "keeps": keeps}, fmt.Sprintf("the account of %s keeps %s", key, strings.Join(keeps, ", ")), err
+		return map[string]any{"event": "done", "exit": command.ExitDone, "keeps": keeps},
+			fmt.Sprintf("the account of %s keeps %s", key, strings.Join(keeps, ", ")), err
 	})
 }
 

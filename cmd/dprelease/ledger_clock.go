@@ -107,7 +107,8 @@ func (e *environment) clock(ctx context.Context, l *ledger.Ledger) error {
 
 // turnText is one accepted clock, for people.
 func turnText(t ledger.Turn) string {
-	return fmt.Sprintf("record %d: at %s %s accepted the clock, and passed over times up to %s: %s", t.Record, moment(t.At), t.By, moment(t.Was), t.Reason)
+	return fmt.Sprintf("record %d: at %s %s accepted the clock, and passed over times up to %s: %s", t.Record, moment(t.At), t.By,
+		moment(t.Was), t.Reason)
 }
 
 func writeTurns(w io.Writer, turns []ledger.Turn) {

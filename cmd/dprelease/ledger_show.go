@@ -214,13 +214,15 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	writeRefusals(w, s.Refusals)
 	answers := latest(w, "", "records of answers", s.Answers)
 	for _, a := range answers {
-		fmt.Fprintf(w, "record %d: at %s %s asked whether data are the same, and was told so: job %s, data set %s\n", a.Record, moment(a.At), a.By, a.Job, a.Dataset)
+		fmt.Fprintf(w, "record %d: at %s %s asked whether data are the same, and was told so: job %s, data set %s\n", a.Record, moment(a.At),
+			a.By, a.Job, a.Dataset)
 	}
 	if s.Warning != "" {
 		fmt.Fprintf(w, "a run is refused now: %s\n", s.Warning)
 	}
 	for _, a := range s.Accounts {
-		fmt.Fprintf(w, "\n%s: per %s%s, %s, filter %s, limit %s%s\n", a.Dataset, a.Unit, a.inSlice(), a.Relation, a.Filter, limitsOf(a.account), waiting(a.account))
+		fmt.Fprintf(w, "\n%s: per %s%s, %s, filter %s, limit %s%s\n", a.Dataset, a.Unit, a.inSlice(), a.Relation, a.Filter,
+			limitsOf(a.account), waiting(a.account))
 		if len(a.Keeps) > 0 {
 			fmt.Fprintf(w, "  neighbours keep %s: the account does not protect a change there\n", strings.Join(a.Keeps, ", "))
 		}
@@ -281,7 +283,8 @@ func (a *shownAccount) writeRecords(w io.Writer) error {
 			record = fmt.Sprintf("%d–%d", first.Release, d.Release)
 			slice = fmt.Sprintf("%s to %s (%d)", first.Slice, d.Slice, len(steps))
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\tε %s, δ %s\t%s\n", record, moment(d.At), d.By, d.Job, d.State, rise(d.Epsilon), rise(d.Delta), slice)
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\tε %s, δ %s\t%s\n", record, moment(d.At), d.By, d.Job, d.State, rise(d.Epsilon),
+			rise(d.Delta), slice)
 		for i, r := range d.Charges {
 			if i == mostRecords {
 				fmt.Fprintf(t, "  \t\t\t  and %d more\t\t\t\n", len(d.Charges)-i)
@@ -294,7 +297,8 @@ func (a *shownAccount) writeRecords(w io.Writer) error {
 		return err
 	}
 	if slices.ContainsFunc(a.Spends, func(d ledger.Spend) bool { return d.State == ledger.Debited || d.State == ledger.Abandoned }) {
-		fmt.Fprintln(w, "  debited: at work now, or cut off before its releases were stored; abandoned: cut off, and run again since. Both stay spent.")
+		fmt.Fprintln(w, "  debited: at work now, or cut off before its releases were stored; abandoned: cut off, and run again since. "+
+			"Both stay spent.")
 	}
 	return nil
 }
@@ -404,7 +408,8 @@ func rise(x float64) string {
 func (s *shownLedger) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	lines := [][]string{{"record", "time", "by", "dataset", "unit", "relation", "job", "digest", "state", "releases", "epsilon", "delta", "slice"}}
+	lines := [][]string{{"record", "time", "by", "dataset", "unit", "relation", "job", "digest", "state", "releases", "epsilon",
+		"delta", "slice"}}
 	for _, a := range s.Accounts {
 		for _, d := range a.Spends {
 			var names []string
@@ -456,7 +461,8 @@ func writeSamples(w io.Writer, all []shownSample) error {
 				end = "; it is closed"
 			}
 			fmt.Fprintf(w, "\n  panel %s: waves %s were released or tried; record %d paid ε %s, δ %s for all waves%s\n",
-				cmp.Or(k.Name, "without a name"), strings.Trim(fmt.Sprint(k.Done), "[]"), s.Record, ledger.Up(k.Charged.Epsilon), ledger.Up(k.Charged.Delta), end)
+				cmp.Or(k.Name, "without a name"), strings.Trim(fmt.Sprint(k.Done), "[]"), s.Record, ledger.Up(k.Charged.Epsilon),
+				ledger.Up(k.Charged.Delta), end)
 		}
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(s shownSample) bool { return s.snapshot.Kind == ledger.KindPanel })
@@ -471,7 +477,8 @@ func writeSamples(w io.Writer, all []shownSample) error {
 			note = "never stored"
 		}
 		point := func(l ledger.Limit) string { return "ε " + ledger.Up(l.Epsilon) + ", δ " + ledger.Up(l.Delta) }
-		fmt.Fprintf(t, "  %s\t%s\trecord %d\t%d\t%s\t%s\t%s\n", s.ID, s.Name, s.Record, s.Jobs, point(s.snapshot.Spent), point(s.snapshot.Charged), note)
+		fmt.Fprintf(t, "  %s\t%s\trecord %d\t%d\t%s\t%s\t%s\n", s.ID, s.Name, s.Record, s.Jobs, point(s.snapshot.Spent),
+			point(s.snapshot.Charged), note)
 	}
 	return t.Flush()
 }

@@ -57,7 +57,8 @@ func (a *shownAccount) writeAmounts(t *tabwriter.Writer) error {
 		}
 		fmt.Fprintf(t, "  %s in all of them (%d)\t%s\t%s\t%s\t%s\n", report.A(a.Unit), len(a.tallies), m.Unit, m.Spent, rest, limit)
 	}
-	return cmp.Or(t.Flush(), a.writeOrders(t), a.writeMeaning(t, "in one "+a.SlicesBy+", ", a.account.Largest), a.writeMeaning(t, "in all of them, ", a.account.Spent))
+	return cmp.Or(t.Flush(), a.writeOrders(t), a.writeMeaning(t, "in one "+a.SlicesBy+", ", a.account.Largest),
+		a.writeMeaning(t, "in all of them, ", a.account.Spent))
 }
 
 // telling are the amounts that a person is shown: all, or of the orders of an rdp account the
@@ -74,7 +75,8 @@ func (a *shownAccount) writeOrders(w io.Writer) error {
 	if a.Filter != ledger.RDP || len(a.Amounts) < 2 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "  the order with the largest share left, of %d; a job needs room in one of them (--json lists all)\n", len(a.Amounts))
+	_, err := fmt.Fprintf(w, "  the order with the largest share left, of %d; a job needs room in one of them (--json lists all)\n",
+		len(a.Amounts))
 	return err
 }
 
@@ -149,7 +151,8 @@ func (s *shownLedger) writeTogether(w io.Writer) {
 		}
 		first := all[0].account
 		if slices.ContainsFunc(all, func(a *shownAccount) bool { return !slices.Equal(a.account.Units(), first.Units()) }) {
-			fmt.Fprintf(w, "\n%s: its accounts add up in different units, and each %s is in all of them: the guarantees of the accounts compose\n", k.dataset, k.unit)
+			fmt.Fprintf(w, "\n%s: its accounts add up in different units, and each %s is in all of them: the guarantees of the accounts "+
+				"compose\n", k.dataset, k.unit)
 			continue
 		}
 		var accounts []*ledger.Account
@@ -164,6 +167,7 @@ func (s *shownLedger) writeTogether(w io.Writer) {
 			about = ", for a change that keeps " + strings.Join(keeps, " and ")
 		}
 		one, life := ledger.TogetherOf(accounts)
-		fmt.Fprintf(w, "\n%s: all accounts together, %s in one slice of each has spent %s, and one through its life %s%s\n", k.dataset, report.A(k.unit), one, life, about)
+		fmt.Fprintf(w, "\n%s: all accounts together, %s in one slice of each has spent %s, and one through its life %s%s\n", k.dataset,
+			report.A(k.unit), one, life, about)
 	}
 }

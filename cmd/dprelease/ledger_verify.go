@@ -42,7 +42,8 @@ lie elsewhere.
 				defer f.Close()
 				v, err := ledger.ReadChain(f)
 				if err != nil {
-					return e.Fail(c.Context(), &failure.Failure{Exit: failure.ExitLedger, Code: ledger.CodeAddress, Message: "the file is not an exported ledger"})
+					return e.Fail(c.Context(),
+						&failure.Failure{Exit: failure.ExitLedger, Code: ledger.CodeAddress, Message: "the file is not an exported ledger"})
 				}
 				v.Compare(seen)
 				return e.verdict(v, len(seen))
@@ -72,7 +73,8 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 	}
 	if e.JSON {
 		if err := e.Printed(e.Line(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,
-			"head": head.Head, "releases": releases, "clocks": append([]ledger.Turn{}, v.Turns()...), "refusals": append([]ledger.Refusal{}, v.Refusals()...), "findings": append([]ledger.Finding{}, found...)})); err != nil {
+			"head": head.Head, "releases": releases, "clocks": append([]ledger.Turn{}, v.Turns()...),
+			"refusals": append([]ledger.Refusal{}, v.Refusals()...), "findings": append([]ledger.Finding{}, found...)})); err != nil {
 			return err
 		}
 	} else {

@@ -22,7 +22,8 @@ type telling struct {
 }
 
 func (t *telling) flags(c *cobra.Command) {
-	c.Flags().StringVar(&t.lineage, "lineage", "", "send OpenLineage events to this address, or append them to this file; without it OPENLINEAGE_URL says where")
+	c.Flags().StringVar(&t.lineage, "lineage", "",
+		"send OpenLineage events to this address, or append them to this file; without it OPENLINEAGE_URL says where")
 	c.Flags().StringVar(&t.metrics, "metrics", "", "write what was spent to this file, for Prometheus")
 }
 

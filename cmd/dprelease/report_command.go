@@ -30,7 +30,8 @@ table nor the ledger. A file with another digest than in report.json is refused.
 		},
 		RunE: func(c *cobra.Command, args []string) error { return e.writePages(c.Context(), args[0], words) },
 	}
-	c.Flags().StringVar(&words, "words", "", "write report-anew.html: the same figures with the publication of this YAML file, such as the job")
+	c.Flags().StringVar(&words, "words", "",
+		"write report-anew.html: the same figures with the publication of this YAML file, such as the job")
 	_ = c.MarkFlagFilename("words", "yaml", "yml")
 	e.OutputFlags(c, "print JSON")
 	return c
@@ -53,5 +54,6 @@ func (e *environment) writePages(ctx context.Context, dir, words string) error {
 	if err != nil {
 		return e.Fail(ctx, err)
 	}
-	return e.Say(map[string]any{"event": "done", "exit": command.ExitDone, "report": pages[0], "public": pages[1]}, "%s\n%s\n", pages[0], pages[1])
+	return e.Say(map[string]any{"event": "done", "exit": command.ExitDone, "report": pages[0], "public": pages[1]}, "%s\n%s\n",
+		pages[0], pages[1])
 }

@@ -35,7 +35,8 @@ func (r *PlannedRelease) inUnits(j *job.Job) error {
 	for _, name := range r.scaled {
 		search, ok := j.SearchOf(name)
 		if !ok {
-			return fmt.Errorf("%s reads column %q, which its params do not name, so nothing finds the bounds of the column: say lower and upper", r.Job.Mechanism, name)
+			return fmt.Errorf("%s reads column %q, which its params do not name, so nothing finds the bounds of the column: say lower and upper",
+				r.Job.Mechanism, name)
 		}
 		if drawn(search.From) > drawn(r.Job.From) {
 			return fmt.Errorf("%s reads column %q, which its params do not name, before its bounds are found: "+
@@ -43,7 +44,8 @@ func (r *PlannedRelease) inUnits(j *job.Job) error {
 				r.Job.Mechanism, name, search.From)
 		}
 		if !slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return slices.Contains(r.unitsOf(f), name) }) {
-			return fmt.Errorf("%s does not say which of its results are in the unit of column %q, so its bounds cannot be found in private: say lower and upper", r.Job.Mechanism, name)
+			return fmt.Errorf("%s does not say which of its results are in the unit of column %q, so its bounds cannot be found in private: "+
+				"say lower and upper", r.Job.Mechanism, name)
 		}
 	}
 	return nil

@@ -32,7 +32,8 @@ func (r *PlannedRelease) replanForCap(ctx context.Context, j *job.Job, d *Planne
 	if one, err = one.settled(j); err != nil {
 		return nil, err
 	}
-	if !privacy.Equal(one.Plan.Event, r.Plan.Event) || !slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) || !slices.Equal(one.Plan.Columns, r.Plan.Columns) {
+	if !privacy.Equal(one.Plan.Event, r.Plan.Event) || !slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) ||
+		!slices.Equal(one.Plan.Columns, r.Plan.Columns) {
 		return nil, errByCap
 	}
 	one.Replanned = true
@@ -82,7 +83,8 @@ func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
 			}
 		}
 		if len(problems) == 0 && len(p.uses(table)) == 0 {
-			problems = append(problems, p.Job.Problem(path, "cannot be chosen in private: of no release the noise grows with the cap", "say rows: and a number"))
+			problems = append(problems,
+				p.Job.Problem(path, "cannot be chosen in private: of no release the noise grows with the cap", "say rows: and a number"))
 		}
 		if all := p.Likely(table); len(all) > 0 && all[0].Rows != p.capOf(table).Rows {
 			likely[table] = all[0].Rows

@@ -145,7 +145,8 @@ func public(j *job.Job, d *DraftDraw, r *job.Release) sdk.Public {
 		if c.Plain() || j.Dataset.Unfolded(c.Name) {
 			continue
 		}
-		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.Design) || stratum(d.Design, c.Name), Missing: missing(c)}
+		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.Design) || stratum(d.Design, c.Name),
+			Missing: missing(c)}
 		if c.Type == job.Number {
 			col.Type, col.Lower, col.Upper = sdk.Number, rational.Up(c.Lower), rational.Down(c.Upper)
 			if c.Bounds != nil && r.Bounds != c.Name {
@@ -158,7 +159,8 @@ func public(j *job.Job, d *DraftDraw, r *job.Release) sdk.Public {
 	}
 	if r.CountsUnits() {
 		c, _ := j.Dataset.Column(job.UnitRows)
-		p.Columns = append(p.Columns, sdk.Column{Name: c.Name, Type: sdk.Number, Lower: rational.Up(c.Lower), Upper: rational.Down(c.Upper), Missing: sdk.MissingRefuse})
+		p.Columns = append(p.Columns,
+			sdk.Column{Name: c.Name, Type: sdk.Number, Lower: rational.Up(c.Lower), Upper: rational.Down(c.Upper), Missing: sdk.MissingRefuse})
 	}
 	return p
 }

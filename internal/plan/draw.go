@@ -29,12 +29,14 @@ type PlannedDraw struct {
 
 // plan inverts the draw's target once and has every mechanism plan its part (P4). budget is the
 // target on the table.
-func (d *DraftDraw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, budget privacy.Point) (*PlannedDraw, job.Problems, error) {
+func (d *DraftDraw) plan(ctx context.Context, j *job.Job, relation privacy.Relation,
+	budget privacy.Point) (*PlannedDraw, job.Problems, error) {
 	blank := PlannedDraw{DraftDraw: d, Target: d.target(j), budget: budget}
 	if d.inRho(j) {
 		return blank.planRho(ctx, j, relation)
 	}
-	sample, err := d.onSample(relation, privacy.Point{Epsilon: budget.Epsilon * RoundingReserve, Delta: budget.Delta * RoundingReserve * RoundingReserve})
+	sample, err := d.onSample(relation,
+		privacy.Point{Epsilon: budget.Epsilon * RoundingReserve, Delta: budget.Delta * RoundingReserve * RoundingReserve})
 	if err != nil {
 		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
 	}
@@ -66,7 +68,8 @@ func (d PlannedDraw) spending(ctx context.Context, j *job.Job, sample privacy.Po
 
 // with returns the draw with the plans that one makes for its releases, by their numbers in the
 // draw, and with rules for its selections of keys.
-func (d PlannedDraw) with(ctx context.Context, j *job.Job, one func(i int, q *Question) (*PlannedRelease, error)) (*PlannedDraw, job.Problems, error) {
+func (d PlannedDraw) with(ctx context.Context, j *job.Job,
+	one func(i int, q *Question) (*PlannedRelease, error)) (*PlannedDraw, job.Problems, error) {
 	var problems job.Problems
 	var broken error
 	d.Releases, d.Keys = nil, nil

@@ -19,7 +19,8 @@ func (r *PlannedRelease) hasEffect() bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name })
 	}
-	if r.Series != nil || r.Plan.Estimates() != sdk.StatisticShare || !has(errorField) || has(effectField) || slices.Contains(r.Job.By, effectField) {
+	if r.Series != nil || r.Plan.Estimates() != sdk.StatisticShare || !has(errorField) || has(effectField) ||
+		slices.Contains(r.Job.By, effectField) {
 		return false
 	}
 	if d := r.Public.Design; !has(countField) {

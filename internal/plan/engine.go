@@ -25,7 +25,8 @@ func Parts(j *job.Job) (splits, shards int, problems job.Problems) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > MostParts {
-			problems = append(problems, j.Problem(job.Key("engine.options", name), fmt.Sprintf("must be a whole number between 1 and %d", MostParts), ""))
+			problems = append(problems,
+				j.Problem(job.Key("engine.options", name), fmt.Sprintf("must be a whole number between 1 and %d", MostParts), ""))
 		}
 		return n
 	}

@@ -53,7 +53,8 @@ func (r *PlannedRelease) choose(ctx context.Context) error {
 // its noise and what it does not know of the variance. So it is for clusters of many rows.
 func (r *PlannedRelease) narrower(difference, ratio sdk.ExpectedError) bool {
 	draw, err := Deviation(r.job, r.design, difference.Linear, nil)
-	return err == nil && math.Hypot(draw, difference.NoiseSD)*math.Hypot(draw, difference.NoiseSD)+difference.Unsure < ratio.NoiseSD*ratio.NoiseSD+ratio.Unsure
+	return err == nil && math.Hypot(draw, difference.NoiseSD)*math.Hypot(draw, difference.NoiseSD)+
+		difference.Unsure < ratio.NoiseSD*ratio.NoiseSD+ratio.Unsure
 }
 
 // total is the error to expect of a value, of noise and draw, where its column has this mean.

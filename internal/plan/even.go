@@ -32,7 +32,8 @@ func (r *PlannedRelease) Forecast(e sdk.ExpectedError) (Forecast, bool) {
 	case e.Linear == nil:
 		return Forecast{}, false
 	}
-	f := Forecast{Groups: r.spreadOver(), Rows: summed(rows, r.design, &sdk.Linear{Scale: 1}) / r.spreadOver(), NoiseSD: e.NoiseSD, Half95: e.Half95, Unsure: e.Unsure}
+	f := Forecast{Groups: r.spreadOver(), Rows: summed(rows, r.design, &sdk.Linear{Scale: 1}) / r.spreadOver(), NoiseSD: e.NoiseSD,
+		Half95: e.Half95, Unsure: e.Unsure}
 	if m := r.even(e.Linear); m != nil {
 		f.draw(r, *e.Linear, m)
 	}

@@ -96,7 +96,8 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	if c := e.Clusters; c != nil {
 		q.Clusters = &Clusters{Of: c.Of, Column: q.unused("first stage")}
 		v.Clusters = &clusters{q.Clusters.Column, c.Most, c.Left, c.Within}
-		q.Public.Columns = append(q.Public.Columns, sdk.Column{Name: q.Clusters.Column, Type: sdk.Category, Domain: numbered(c.Number), Missing: sdk.MissingRefuse})
+		q.Public.Columns = append(q.Public.Columns,
+			sdk.Column{Name: q.Clusters.Column, Type: sdk.Category, Domain: numbered(c.Number), Missing: sdk.MissingRefuse})
 	}
 	q.Params, err = with(q.Params, "interval", v)
 	return err

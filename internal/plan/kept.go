@@ -86,7 +86,8 @@ func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger
 			problems = append(problems, j.Problem(at, "is not a sample of this data set that this ledger keeps",
 				"dprelease ledger show lists them; the data set, its relation and its unit must be the same"))
 		case !n.Open:
-			problems = append(problems, j.Problem(at, "was never stored: the job that drew it did not finish", "run that job with --spend-again, which draws another sample"))
+			problems = append(problems, j.Problem(at, "was never stored: the job that drew it did not finish",
+				"run that job with --spend-again, which draws another sample"))
 		}
 		found[name] = n
 	}

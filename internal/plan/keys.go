@@ -141,7 +141,8 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 			return nil, err
 		}
 		one.Replanned = true
-		if privacy.Equal(one.Plan.Event, r.Plan.Event) && slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) && slices.Equal(one.Plan.Columns, r.Plan.Columns) {
+		if privacy.Equal(one.Plan.Event, r.Plan.Event) && slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) &&
+			slices.Equal(one.Plan.Columns, r.Plan.Columns) {
 			return one, nil
 		}
 	}

@@ -38,8 +38,9 @@ func (p *Priced) Levels() []Level { // P37
 	return out
 }
 
-// memberSteps counts the steps from neighbour to neighbour between two tables that differ in one member. Under replace-one the unit stays, so
-// they are neighbours. Under add-remove a unit that stays, with other rows, goes and comes.
+// memberSteps counts the steps from neighbour to neighbour between two tables that differ in one member. Under
+// replace-one the unit stays, so they are neighbours. Under add-remove a unit that stays, with other rows, goes and
+// comes.
 func (p *Priced) memberSteps() int64 {
 	if p.inside == privacy.ReplaceOne {
 		return 1

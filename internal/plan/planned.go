@@ -43,7 +43,8 @@ func (f *Draft) plan(ctx context.Context, j *job.Job) (*Planned, error) {
 	budget := Point(whole)
 	if f.table != nil {
 		var err error
-		if budget, err = f.table.onSample(j.Dataset.Relation, privacy.Point{Epsilon: budget.Epsilon * RoundingReserve, Delta: budget.Delta * RoundingReserve}); err != nil {
+		if budget, err = f.table.onSample(j.Dataset.Relation,
+			privacy.Point{Epsilon: budget.Epsilon * RoundingReserve, Delta: budget.Delta * RoundingReserve}); err != nil {
 			return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
 		}
 	}

@@ -66,7 +66,8 @@ func (p *Planned) priceTable(draws []privacy.Bill) (*PricedDraw, error) {
 		}
 		most = most.Plus(rational.Exactly(a.Epsilon, a.Delta))
 	}
-	own, b, err := atLeastDelta(b, []privacy.Relation{p.inside}, privacy.Point{Epsilon: rational.Up(most.Epsilon), Delta: rational.Up(most.Delta)})
+	own, b, err := atLeastDelta(b, []privacy.Relation{p.inside},
+		privacy.Point{Epsilon: rational.Up(most.Epsilon), Delta: rational.Up(most.Delta)})
 	if err != nil {
 		return nil, err
 	}

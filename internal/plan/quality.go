@@ -36,7 +36,8 @@ func (r *PlannedRelease) checkQuality() error {
 	case has(qualityField) || slices.Contains(r.Job.By, qualityField):
 		return refusals{{".suppress", "cannot be used: the result has a column named " + qualityField + " already", "leave flag and blank out"}}
 	case !has(estimateField) || !has(errorField) && !has(noiseField):
-		return refusals{{".suppress", "needs an estimate and its standard error: " + r.Job.Mechanism + " returns none", "leave flag and blank out"}}
+		return refusals{
+			{".suppress", "needs an estimate and its standard error: " + r.Job.Mechanism + " returns none", "leave flag and blank out"}}
 	}
 	return nil
 }
@@ -49,7 +50,8 @@ func (r *PlannedRelease) qualityColumn() sdk.Field {
 		texts, doc = append(texts, uncertain), doc+fmt.Sprintf("; %s: above %s", uncertain, rational.Format(s.Flag))
 	}
 	if s.Blank != nil {
-		texts, doc = append(texts, tooUncertain), doc+fmt.Sprintf("; %s: above %s, and the value is blank", tooUncertain, rational.Format(s.Blank))
+		texts, doc = append(texts, tooUncertain),
+			doc+fmt.Sprintf("; %s: above %s, and the value is blank", tooUncertain, rational.Format(s.Blank))
 	}
 	return sdk.Field{Name: qualityField, Type: sdk.String, Texts: texts, Doc: doc}
 }

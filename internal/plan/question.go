@@ -40,7 +40,8 @@ func (q *Question) path(j *job.Job) string { return j.ReleasePath(q.index) }
 func Filtered(j *job.Job, r *job.Release) bool {
 	j = j.Of(r.Table)
 	w := j.Dataset.WeightsOf(r)
-	return j.Dataset.MayVanish() || r.Where.Said() || r.Having.Said() || j.Dataset.CapOf(r) != nil || w != nil && w.Of(&j.Dataset).Missing.Rule == job.Drop
+	return j.Dataset.MayVanish() || r.Where.Said() || r.Having.Said() || j.Dataset.CapOf(r) != nil ||
+		w != nil && w.Of(&j.Dataset).Missing.Rule == job.Drop
 }
 
 // whole reports whether a filter lets the row of a unit through as it is, or not at all. So a value
@@ -61,7 +62,8 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 	}
 	if out.cap = j.Dataset.CapOf(r); out.cap != nil {
 		if !about.Capped {
-			return out, fmt.Errorf("%s does not support units with several rows, so dataset.cap does not protect them: use dataset.fold, or a mechanism that does, such as quantiles for a median", r.Mechanism)
+			return out, fmt.Errorf("%s does not support units with several rows, so dataset.cap does not protect them: use dataset.fold, "+
+				"or a mechanism that does, such as quantiles for a median", r.Mechanism)
 		}
 		out.Public.Cap = &sdk.Cap{Groups: out.cap.Groups, Rows: out.cap.Rows, Times: out.cap.Times()}
 		// The number of rows is private, also where that of units is public.
@@ -81,7 +83,8 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 	case own && len(r.By) > 0:
 		return out, fmt.Errorf("params.by and by both say the groups: leave params.by out")
 	case own && j.Dataset.Cap != nil:
-		return out, fmt.Errorf("say by beside params, and not in it: with dataset.cap the groups of a release are the host's") // P22: k of the release's own cells
+		// P22: k of the release's own cells
+		return out, fmt.Errorf("say by beside params, and not in it: with dataset.cap the groups of a release are the host's")
 	case about.Grouped && !own && (filtered || len(r.By) > 0):
 		out.Cells = NewCells(j, r, values)
 		out.Cells.Column = out.Cells.name(j)

@@ -95,7 +95,8 @@ func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
 		return nil, err
 	}
 	if r.Job.AssumeShare != nil && r.Plan.Estimates() != sdk.StatisticShare {
-		return nil, refusals{{".assume_share", "is about a share, and " + r.Job.Mechanism + " gives none", "leave it out, or say what you assume of the column (dataset.columns.NAME.assume)"}}
+		return nil, refusals{{".assume_share", "is about a share, and " + r.Job.Mechanism + " gives none",
+			"leave it out, or say what you assume of the column (dataset.columns.NAME.assume)"}}
 	}
 	one.settleWhose(j)
 	return &one, one.checkSuppress()

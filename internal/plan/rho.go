@@ -54,7 +54,8 @@ func rhoOf(e privacy.Event, relations ...privacy.Relation) (*big.Rat, error) {
 // taken. Proof: rho.proof.md.
 func (d PlannedDraw) planRho(ctx context.Context, j *job.Job, relation privacy.Relation) (*PlannedDraw, job.Problems, error) {
 	if d.budget.Delta >= math.Nextafter(1, 0) {
-		return nil, job.Problems{j.Problem("releases", "have deltas that add up to 1 or more, where a rho stands for nothing", "say a smaller delta")}, nil
+		return nil, job.Problems{
+			j.Problem("releases", "have deltas that add up to 1 or more, where a rho stands for nothing", "say a smaller delta")}, nil
 	}
 	c, problems, broken := d.with(ctx, j, func(_ int, q *Question) (*PlannedRelease, error) {
 		if s := j.InSeries(&q.Job); s != nil {

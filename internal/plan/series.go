@@ -69,12 +69,14 @@ func (q *Question) inSeries(s *job.Series) series.Question {
 // planInSeries has the mechanism plan a release of a series, for one period alone, and finds the noise of all.
 // The first run asks for what the guarantee allows, which is the share where the guarantee is an ε. A later one asks for what
 // the first one asked.
-func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Series, d *DraftDraw, share privacy.Point) (*PlannedRelease, error) {
+func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Series, d *DraftDraw,
+	share privacy.Point) (*PlannedRelease, error) {
 	if !q.Mech.About().Linear {
 		return nil, fmt.Errorf("%s cannot be in a series: its rows do not add up, so earlier periods say nothing of later ones", q.Job.Mechanism)
 	}
 	if q.Apart {
-		return nil, fmt.Errorf("%s cannot be in a series with groups: it is run for each group by itself; take a mechanism that says that it groups", q.Job.Mechanism)
+		return nil, fmt.Errorf("%s cannot be in a series with groups: it is run for each group by itself; take a mechanism that says that "+
+			"it groups", q.Job.Mechanism)
 	}
 	one, err := q.gaussian()
 	if err != nil {
@@ -131,7 +133,8 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 	}
 	event, err := privacy.Canonical(r.Plan.Event)
 	if err != nil || string(event) != string(start.Event) {
-		return nil, fmt.Errorf("%s plans otherwise than when the series began: use the version of dprelease that began it, or begin a second series", q.Job.Mechanism)
+		return nil, fmt.Errorf("%s plans otherwise than when the series began: use the version of dprelease that began it, "+
+			"or begin a second series", q.Job.Mechanism)
 	}
 	return r.joined(ctx, j, spec, start)
 }
@@ -148,7 +151,8 @@ func (q *Question) amount() *big.Rat {
 }
 
 // ofOnePeriod has the mechanism plan a release as if it were of one period alone.
-func (q *Question) ofOnePeriod(ctx context.Context, j *job.Job, share privacy.Point, relations []privacy.Relation) (*PlannedRelease, error) {
+func (q *Question) ofOnePeriod(ctx context.Context, j *job.Job, share privacy.Point,
+	relations []privacy.Relation) (*PlannedRelease, error) {
 	if inEpsilon(&q.Job) {
 		return q.within(ctx, j, share, relations)
 	}
@@ -203,7 +207,8 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 		}
 	}
 	if slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == "whole" }) {
-		return nil, fmt.Errorf("whole numbers are made for each period by itself, so those of a quarter would not be the sum of its months: leave finish out")
+		return nil, fmt.Errorf("whole numbers are made for each period by itself, so those of a quarter would not be the sum of its " +
+			"months: leave finish out")
 	}
 	if err := r.tellsChanges(ctx, spec); err != nil {
 		return nil, err

@@ -69,7 +69,8 @@ var replaced = append([]string{"estimate", "noise_sd", "interval_low", "interval
 // whose estimate is called value.
 func (s *PlannedSeries) Output(own []sdk.Field) []sdk.Field {
 	out := []sdk.Field{
-		{Name: PeriodField, Type: sdk.String, Doc: "the period that the row is about; for a sum over several, the last one, or the quarter or year"},
+		{Name: PeriodField, Type: sdk.String,
+			Doc: "the period that the row is about; for a sum over several, the last one, or the quarter or year"},
 		{Name: KindField, Type: sdk.String, Doc: "what the row adds up"},
 	}
 	for _, f := range own {
@@ -144,7 +145,8 @@ func (r *PlannedRelease) noTrend(spec *job.Series) error {
 		way = fmt.Sprintf("say at_most: %d in periods_of_unit, which counts all periods and costs noise, "+
 			"binds: never if no unit can be in more of them, or leave change out of publish", len(spec.Periods.All()))
 	}
-	return fmt.Errorf("a change cannot be published where a limit may leave out rows of a unit (%s): it would show the limit; %s", w.Status(), way)
+	return fmt.Errorf("a change cannot be published where a limit may leave out rows of a unit (%s): it would show the limit; %s",
+		w.Status(), way)
 }
 
 // noChange returns the refusal of a mechanism that cannot compare two periods.

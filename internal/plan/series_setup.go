@@ -54,7 +54,8 @@ func heldBy(j *job.Job) Held {
 // Text says in a sentence what a unit costs in one period, in as many as the guarantee covers, and in all, without its full stop.
 func (s *SeriesSetup) Text() string {
 	unit := symbolOf(s.Pure)
-	text := fmt.Sprintf("the series of %s from %s to %s costs a unit that is in one period %s %s", s.Job, s.Periods[0], s.Periods[len(s.Periods)-1], unit, s.Costs[0])
+	text := fmt.Sprintf("the series of %s from %s to %s costs a unit that is in one period %s %s", s.Job, s.Periods[0],
+		s.Periods[len(s.Periods)-1], unit, s.Costs[0])
 	within := "one period"
 	if s.AtMost > 1 {
 		within = fmt.Sprintf("%d periods", s.AtMost)
@@ -65,7 +66,8 @@ func (s *SeriesSetup) Text() string {
 	all := len(s.Periods)
 	switch {
 	case s.Held == HeldByCap:
-		text += fmt.Sprintf(", and in any number of them %s %s: it counts in its first %s, and its rows in others are left out", unit, s.Costs[1], strings.TrimPrefix(within, "one "))
+		text += fmt.Sprintf(", and in any number of them %s %s: it counts in its first %s, and its rows in others are left out", unit,
+			s.Costs[1], strings.TrimPrefix(within, "one "))
 	case s.AtMost > 1:
 		text += fmt.Sprintf(", in up to %s %s %s, and in all %d of them %s %s", within, unit, s.Costs[1], all, unit, s.Costs[2])
 	default:
@@ -76,7 +78,8 @@ func (s *SeriesSetup) Text() string {
 		text += fmt.Sprintf("; nothing checks that a unit is in no more than %s", within)
 	}
 	if s.Revised {
-		text += "; slices may change after they were measured: late and corrected rows count in part, from then on, and the intervals leave that out"
+		text += "; slices may change after they were measured: late and corrected rows count in part, from then on, " +
+			"and the intervals leave that out"
 	}
 	return text
 }

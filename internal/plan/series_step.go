@@ -86,8 +86,8 @@ func (s *SeriesStep) Setup() ([]byte, error) { return json.Marshal(s.setup()) }
 
 func (s *SeriesStep) setup() SeriesSetup {
 	u := unitsOf(&s.plan.Job.Series[0])
-	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised, Held: heldBy(s.plan.Job),
-		Pure: s.Pure(), Costs: [3]string{ledger.Up(s.Largest()), ledger.Up(s.Most()), ledger.Up(s.Life())}}
+	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised,
+		Held: heldBy(s.plan.Job), Pure: s.Pure(), Costs: [3]string{ledger.Up(s.Largest()), ledger.Up(s.Most()), ledger.Up(s.Life())}}
 	for _, r := range s.plan.Releases() {
 		out.Releases = append(out.Releases, r.Series.Start)
 	}

@@ -63,7 +63,8 @@ func newWeigher(j *job.Job, d *DraftDraw, r *job.Release) (*Weigher, error) {
 	return g, nil
 }
 
-var errNoWeight = errors.New("weights: a sample of fixed size from a table of secret size has no known weight of its own; release from the table, or draw by poisson")
+var errNoWeight = errors.New("weights: a sample of fixed size from a table of secret size has no known weight of its own; " +
+	"release from the table, or draw by poisson")
 
 // Of is the weight that a mechanism sees.
 func (g *Weigher) Of(w float64) float64 {
@@ -99,7 +100,8 @@ func (q *Question) weigh(j *job.Job, d *DraftDraw) error {
 }
 
 // Survey explains why the sampling error of a survey with weights is not public.
-const Survey = "the table is a sample with weights of its own, and how far it lies from its population is private; interval: 95 estimates it"
+const Survey = "the table is a sample with weights of its own, and how far it lies from its population is private; " +
+	"interval: 95 estimates it"
 
 // surveyed are the errors of a weighted release: nothing public says how far weighted sums reach.
 func surveyed(errors []sdk.ExpectedError) []sdk.ExpectedError {
@@ -125,11 +127,14 @@ func surveyInterval(j *job.Job, d *DraftDraw, r *job.Release) (*interval, error)
 	case w.FirstStage != job.FirstUnit:
 		return nil, noInterval("the job does not say that the survey drew the units of the table themselves: "+
 			"where it drew households or schools first, their rows are alike, and an interval from single rows is too short",
-			"fold the rows of each first-stage unit to one, with that unit as dataset.unit, and say first_stage: unit in weights; or leave interval out")
+			"fold the rows of each first-stage unit to one, with that unit as dataset.unit, and say first_stage: unit in weights; "+
+				"or leave interval out")
 	case w.Shrink != nil && w.Shrink.Keep.Cmp(big.NewRat(1, 1)) < 0:
-		return nil, noInterval("shrunk weights estimate another value than the population's, and no interval says how far it lies", "leave shrink or interval out")
+		return nil, noInterval("shrunk weights estimate another value than the population's, and no interval says how far it lies",
+			"leave shrink or interval out")
 	case kind != "full" && kind != "collected" && kind != "poisson" && kind != "srswor":
-		return nil, noInterval("there is no estimate of the variance of a sample ("+kind+") of a survey with weights", "leave interval out, or draw by srswor or poisson")
+		return nil, noInterval("there is no estimate of the variance of a sample ("+kind+") of a survey with weights",
+			"leave interval out, or draw by srswor or poisson")
 	}
 	v := &interval{Square: 1, Weighted: true, Replacement: true}
 	if n := d.Design.Facts().SampleSize; n > 1 && j.Dataset.Relation == privacy.ReplaceOne {

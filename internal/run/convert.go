@@ -141,7 +141,8 @@ var written = map[table.Kind]string{
 }
 
 // stored is the kind of a column in the table that an expression reads as a type.
-var stored = map[job.ColumnType]table.Kind{job.Text: table.String, job.Bool: table.Bool, job.Date: table.Date, job.Timestamp: table.Timestamp}
+var stored = map[job.ColumnType]table.Kind{job.Text: table.String, job.Bool: table.Bool, job.Date: table.Date,
+	job.Timestamp: table.Timestamp}
 
 // Suits reports whether a column of the table can be read as the job declares
 // it; the answer depends on the schema alone.

@@ -39,13 +39,15 @@ func (r *Runner) choose(ctx context.Context, d *plan.PlannedDraw, picks *picker,
 
 // What can go wrong with a selection, after the debit: fixed texts (P20).
 var (
-	errKeysPlan = failure.New(failure.ExitPlugin, "PLUGIN_KEYS", "a mechanism made another plan for the groups or the cap found in private"+failure.SpentOnly)
+	errKeysPlan = failure.New(failure.ExitPlugin, "PLUGIN_KEYS",
+		"a mechanism made another plan for the groups or the cap found in private"+failure.SpentOnly)
 	errKeysMany = failure.New(failure.ExitSource, "KEYS_MANY", "a group column has more values than can be numbered"+failure.SpentOnly)
 )
 
 // selection counts the units that have each value of a group column, and lets the rule decide
 // which values are published.
-func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.PlannedKeys, picks *picker, src *noise.Source) ([]string, error) {
+func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.PlannedKeys, picks *picker,
+	src *noise.Source) ([]string, error) {
 	at := slices.IndexFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Name == k.Job.Name })
 	rel := d.Releases[at]
 	of := r.view(rel)

@@ -55,7 +55,8 @@ type mechanism struct {
 // Process is one process of a mechanism, which serves one call at a time.
 type Process interface {
 	Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error)
-	Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, d host.Drawer) (sdk.Result, privacy.Event, error)
+	Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, d host.Drawer) (sdk.Result,
+		privacy.Event, error)
 	Close()
 }
 
@@ -146,7 +147,8 @@ func (k *mechanism) meet(ctx context.Context, p *host.Plugin) (err error) {
 	}
 	switch said := catalog.Describe(k.about); {
 	case k.approval != nil && said != k.approval.Description:
-		return &host.Error{Code: host.CodeDescription, Plugin: k.command.Name, Detail: "it does not describe itself as it did when it was approved"}
+		return &host.Error{Code: host.CodeDescription, Plugin: k.command.Name,
+			Detail: "it does not describe itself as it did when it was approved"}
 	case k.described != "" && said != k.described:
 		return &host.Error{Code: host.CodeProgram, Plugin: k.command.Name,
 			Detail: k.crew.command.Path + ": it describes the mechanism otherwise than this program knows it"}
@@ -187,9 +189,10 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 	if p, ok := m.job.Plugin(name); ok {
 		confine.Read, confine.Memory = p.Reads, p.Memory
 		k := &mechanism{
-			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, Files: p.Files, Lattice: true, AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
-			limits:  host.Limits{Release: p.Timeout, SoleParent: m.from.SoleParent},
-			sha256:  p.SHA256, approval: p.Approval,
+			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, Files: p.Files, Lattice: true,
+				AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
+			limits: host.Limits{Release: p.Timeout, SoleParent: m.from.SoleParent},
+			sha256: p.SHA256, approval: p.Approval,
 		}
 		if a := p.Approval; a != nil {
 			k.command.Mechanism = a.Mechanism
@@ -271,7 +274,8 @@ func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 	if err == nil && k.texts != nil {
 		if name := k.texts.Hold(req, &made); name != "" {
 			return sdk.Plan{}, blamed(&host.Error{Code: host.CodePlan, Plugin: k.command.Name,
-				Detail: "a column of its result has a name, or may hold a text, that it did not have when it was approved; have it added again with --job"})
+				Detail: "a column of its result has a name, or may hold a text, that it did not have when it was approved; " +
+					"have it added again with --job"})
 		}
 	}
 	return made, blamed(err)

@@ -248,7 +248,8 @@ func (r *Runner) closeUnits() {
 const lastWords = 2 * time.Second
 
 // feed runs some releases side by side on one scan of the sample.
-func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.PlannedRelease, picks *picker, src *noise.Source, progress func(int64)) error {
+func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.PlannedRelease, picks *picker, src *noise.Source,
+	progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	of := r.view(batch[0])
@@ -256,7 +257,8 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 	if picks = picks.on(of); batch[0].Job.CountsUnits() {
 		picks = picks.ofUnits()
 	}
-	s := &sample{picker: picks, source: of.source(batch[0]), content: of.table.Content, job: of.job, lookups: of.table.lookups, found: r.Plan.Bounds(batch[0].Job.Table),
+	s := &sample{picker: picks, source: of.source(batch[0]), content: of.table.Content, job: of.job, lookups: of.table.lookups,
+		found:  r.Plan.Bounds(batch[0].Job.Table),
 		folded: folded, present: folded && (batch[0].Job.Where.Said() || of.job.Dataset.MayVanish()), progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))
@@ -334,7 +336,8 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 }
 
 // release runs one mechanism and holds it to its plan.
-func (r *Runner) release(ctx context.Context, d *plan.PlannedDraw, rel *plan.PlannedRelease, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
+func (r *Runner) release(ctx context.Context, d *plan.PlannedDraw, rel *plan.PlannedRelease, src *noise.Source,
+	feed func(context.Context, host.RowWriter) error) error {
 	var result sdk.Result
 	var err error
 	switch {
@@ -360,7 +363,8 @@ func (r *Runner) finished(rel *plan.PlannedRelease) {
 }
 
 // once runs a mechanism once.
-func (r *Runner) once(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
+func (r *Runner) once(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source,
+	feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	if r.part != nil {
 		return sdk.Result{}, r.part.add(ctx, rel, r.alone(rel), feed)
 	}
@@ -410,7 +414,8 @@ func late(rel *plan.PlannedRelease, mech *mechanism, result *sdk.Result) error {
 
 // apart keeps the rows of the sample by cell, and then runs the mechanism on each cell
 // (P11). Cells without rows are released like the others.
-func (r *Runner) apart(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
+func (r *Runner) apart(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source,
+	feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	// As many releases as are fed at once share the memory of the table, and rows that are read again take as much as those in
 	// memory.
 	rows := newSpool(rel.Cells.Len(), r.view(rel).table.memory/(2*together))

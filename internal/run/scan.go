@@ -236,7 +236,8 @@ func (s *sample) want(column string) int {
 // wantAs adds a column that is read with a domain or bounds of its own.
 func (s *sample) wantAs(c job.Column) int {
 	at := slices.IndexFunc(s.columns, func(o job.Column) bool {
-		return o.Name == c.Name && o.Lower == c.Lower && o.Upper == c.Upper && len(o.Domain) == len(c.Domain) && (len(c.Domain) == 0 || &o.Domain[0] == &c.Domain[0])
+		return o.Name == c.Name && o.Lower == c.Lower && o.Upper == c.Upper && len(o.Domain) == len(c.Domain) &&
+			(len(c.Domain) == 0 || &o.Domain[0] == &c.Domain[0])
 	})
 	if at < 0 {
 		at = len(s.columns)

@@ -95,7 +95,8 @@ func weighed(p *plan.Planned, step int, sums map[int]*SliceSums) (out map[string
 }
 
 // sums has a mechanism add up in its own process. It is a summer.
-func (m *Mechanisms) sums(ctx context.Context, rel *plan.PlannedRelease, alone bool, feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
+func (m *Mechanisms) sums(ctx context.Context, rel *plan.PlannedRelease, alone bool,
+	feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
 	mech, err := m.known[rel.Job.Mechanism]()
 	if err != nil {
 		return nil, err

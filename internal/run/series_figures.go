@@ -227,7 +227,8 @@ func (f *figurer) add(ctx context.Context, d decoded) error {
 		value, sd = append(value, v), append(sd, noise)
 		low, high = append(low, v-half), append(high, v+half)
 	}
-	return f.row(d.stretch, f.blank, sdk.ResultColumn{Float64: value}, sdk.ResultColumn{Float64: sd}, sdk.ResultColumn{Float64: low}, sdk.ResultColumn{Float64: high})
+	return f.row(d.stretch, f.blank, sdk.ResultColumn{Float64: value}, sdk.ResultColumn{Float64: sd}, sdk.ResultColumn{Float64: low},
+		sdk.ResultColumn{Float64: high})
 }
 
 // addChange makes the rows of the change between two periods of a figure that is no sum. The mechanism compares the two:

@@ -118,7 +118,8 @@ func (s *shard) Scan(ctx context.Context, o table.ScanOptions, visit func(table.
 // rowsOf are the values of some rows, in memory of their own.
 func rowsOf(v *table.Values, rows []int) table.Values {
 	out := *v
-	out.Float64, out.Int64, out.Codes, out.Valid, out.Unread = taken(v.Float64, rows), taken(v.Int64, rows), taken(v.Codes, rows), nil, table.Unread{}
+	out.Float64, out.Int64, out.Codes, out.Valid, out.Unread = taken(v.Float64, rows), taken(v.Int64, rows), taken(v.Codes, rows),
+		nil, table.Unread{}
 	if v.Valid != nil {
 		out.Valid = make([]byte, (len(rows)+7)/8)
 		for i, r := range rows {

@@ -20,7 +20,8 @@ import (
 //
 // each identifies the columns one by one, to find the same rows in another slice (P26). It leaves out a column that holds
 // one value, and is empty where all columns together could agree by chance (see telling).
-func (o *OpenedTable) SliceContent(ctx context.Context, key table.Key, names []string) (whole table.Fingerprint, each map[string]table.Fingerprint, err error) {
+func (o *OpenedTable) SliceContent(ctx context.Context, key table.Key,
+	names []string) (whole table.Fingerprint, each map[string]table.Fingerprint, err error) {
 	sum := o.newSliceSum(key, names)
 	if err = o.scan(ctx, sum.names, sum.add); err != nil {
 		return whole, nil, err

@@ -85,7 +85,8 @@ func spec(j *job.Job, columns []string, memory int64) table.Spec {
 	from := &j.Dataset.Source
 	s := table.Spec{Path: from.Path, Memory: memory,
 		CSV: table.CSV{Delimiter: from.Delimiter, Missing: from.Missing, Encoding: from.Encoding,
-			Locale: table.Locale{Decimal: from.Decimal, Thousands: from.Thousands, Dates: from.Dates}, Kinds: map[string]table.Kind{}, Contents: columns},
+			Locale: table.Locale{Decimal: from.Decimal, Thousands: from.Thousands, Dates: from.Dates}, Kinds: map[string]table.Kind{},
+			Contents: columns},
 		Domains: table.Domains{}}
 	s.Format = s.CSV.Format()
 	for _, c := range j.Dataset.Columns {
@@ -301,7 +302,8 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 	if !j.Has(place) {
 		place = "dataset.columns" // a column of the design, which need not be declared
 	}
-	return failure.New(failure.ExitSource, "SOURCE_NO_SUCH_COLUMN", "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(place), j.Path(place), strings.Join(wrong, "; "))
+	return failure.New(failure.ExitSource, "SOURCE_NO_SUCH_COLUMN", "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(place),
+		j.Path(place), strings.Join(wrong, "; "))
 }
 
 // SourceCode is the code word of a table's error: SOURCE_NOT_FOUND.

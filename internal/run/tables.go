@@ -64,9 +64,11 @@ func (o *OpenedTable) comparable(j *job.Job) error {
 			is := map[bool]string{true: "texts", false: "numbers"}
 			hint := "write both files with one type"
 			if c.Text || o.parts[0].textual(j) {
-				hint = "in a CSV file the job says what the column holds: columns: {" + key + ": {type: number}} for whole numbers; without it they are texts"
+				hint = "in a CSV file the job says what the column holds: columns: {" + key + ": {type: number}} for whole numbers; " +
+					"without it they are texts"
 			}
-			return failure.InJob(j, at, "has "+is[c.Kind == table.String]+" in the column of the unit, and table "+first+" has "+is[text]+": “007” is not 7", hint)
+			return failure.InJob(j, at, "has "+is[c.Kind == table.String]+" in the column of the unit, and table "+first+" has "+is[text]+
+				": “007” is not 7", hint)
 		case first == "":
 			first, text = t.name, c.Kind == table.String
 		}
@@ -81,8 +83,10 @@ func (o *OpenedTable) sameMembers(j *job.Job, c table.Column, m *job.Members, at
 	if keyKinds[c.Kind] && keyKinds[of.Kind] && (c.Kind == table.String) == (of.Kind == table.String) {
 		return nil
 	}
-	return failure.InJob(j, at, "has "+c.Kind.String()+" in the column of the member, and table "+m.Table+" has "+of.Kind.String()+": “007” is not 7",
-		"write both files with one type; in a CSV file columns: {"+m.Column+": {type: number}} says that they are whole numbers, and without it they are texts")
+	return failure.InJob(j, at, "has "+c.Kind.String()+" in the column of the member, and table "+m.Table+" has "+of.Kind.String()+
+		": “007” is not 7",
+		"write both files with one type; in a CSV file columns: {"+m.Column+": {type: number}} says that they are whole numbers, "+
+			"and without it they are texts")
 }
 
 // textual reports whether the key of a table is stored as text.

@@ -83,7 +83,8 @@ var errFrame = &samplers.Error{Code: samplers.FrameMismatch}
 
 // errSize says that the number of units is another than the job says. It comes after the
 // debit: who has a row is private.
-var errSize = failure.New(failure.ExitSource, "SAMPLE_SIZE_MISMATCH", "dataset.size is not the number of units in the table"+failure.SpentOnly)
+var errSize = failure.New(failure.ExitSource, "SAMPLE_SIZE_MISMATCH", "dataset.size is not the number of units in the table"+
+	failure.SpentOnly)
 
 // settleUnits holds the tables to what the job says of their units: it numbers the units of all, joins the tables, and folds or
 // caps each one that a release reads. Rows that are units themselves stay as they are. It comes after the debit: what it
@@ -146,7 +147,8 @@ func (r *Runner) counted() error {
 
 // read reports whether a release, or a draw, reads the rows of a table.
 func (r *Runner) read(v *tableView) bool {
-	return !v.job.Dataset.MayVanish() || slices.ContainsFunc(r.Plan.Releases(), func(rel *plan.PlannedRelease) bool { return r.view(rel) == v })
+	return !v.job.Dataset.MayVanish() ||
+		slices.ContainsFunc(r.Plan.Releases(), func(rel *plan.PlannedRelease) bool { return r.view(rel) == v })
 }
 
 // presence is the folded column that counts the rows of a unit that count.
@@ -352,7 +354,8 @@ var (
 
 // unitFailure translates an error of a fold, an index, a cap or a selection of keys, whenever it comes.
 func unitFailure(err error) error {
-	for known, f := range map[error]error{units.ErrNullKey: errNoUnit, unlinked.ErrFull: errTempFull, unlinked.ErrUnusable: errTempUnusable, units.ErrLimit: errTooMany} {
+	for known, f := range map[error]error{units.ErrNullKey: errNoUnit, unlinked.ErrFull: errTempFull,
+		unlinked.ErrUnusable: errTempUnusable, units.ErrLimit: errTooMany} {
 		if errors.Is(err, known) {
 			return f
 		}

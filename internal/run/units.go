@@ -16,7 +16,8 @@ import (
 // findUnits finds the unit of the public frame that each row lies in. Membership
 // is public, so it may be read before the debit. A row in no unit has -1, which a
 // design that needs every row refuses.
-func findUnits(ctx context.Context, j *job.Job, d *plan.PlannedDraw, from rowSource, content *table.Content) (units []int32, refused, err error) {
+func findUnits(ctx context.Context, j *job.Job, d *plan.PlannedDraw, from rowSource,
+	content *table.Content) (units []int32, refused, err error) {
 	design, ok := d.Design.(plan.Framed)
 	if !ok || design.Frame() == nil {
 		return nil, nil, nil
@@ -64,12 +65,14 @@ func matches(j *job.Job, d *plan.PlannedDraw, counts map[int32]int64) error {
 		return nil // who was collected is secret: the draw compares numbers after the debit
 	}
 	if counts[NoUnit] > 0 {
-		return failure.InJob(j, "dataset.frame", "does not match the table: a row lies in no unit of the frame", "the key columns and the frame must agree")
+		return failure.InJob(j, "dataset.frame", "does not match the table: a row lies in no unit of the frame",
+			"the key columns and the frame must agree")
 	}
 	frame := design.Frame()
 	for u := range int32(frame.Len()) {
 		if unit := frame.Unit(u); counts[u] != unit.Records {
-			return failure.InJob(j, "dataset.frame", "does not match the table: a unit does not have the number of rows that the frame says", "check --data says which")
+			return failure.InJob(j, "dataset.frame", "does not match the table: a unit does not have the number of rows that the frame says",
+				"check --data says which")
 		}
 	}
 	return nil

@@ -200,7 +200,8 @@ func (w *Worker) tally(ctx context.Context, order []byte, work func(e *errand) (
 
 // summer has a mechanism add up rows without noise, and returns a vector for each of its noise calls. A release that is
 // alone shares its process with no other.
-type summer func(ctx context.Context, rel *plan.PlannedRelease, alone bool, feed func(context.Context, host.RowWriter) error) ([][]int64, error)
+type summer func(ctx context.Context, rel *plan.PlannedRelease, alone bool,
+	feed func(context.Context, host.RowWriter) error) ([][]int64, error)
 
 // inProcess adds up with the mechanisms of this program, in this process.
 func inProcess(builtins map[string]sdk.Mechanism) summer {
@@ -217,7 +218,8 @@ type remotePart struct {
 }
 
 // add runs the mechanism of a release on the rows of this machine, and keeps what its noise calls add up.
-func (p *remotePart) add(ctx context.Context, rel *plan.PlannedRelease, alone bool, feed func(context.Context, host.RowWriter) error) error {
+func (p *remotePart) add(ctx context.Context, rel *plan.PlannedRelease, alone bool,
+	feed func(context.Context, host.RowWriter) error) error {
 	vectors, err := p.sum(ctx, rel, alone, feed)
 	if err != nil {
 		return err

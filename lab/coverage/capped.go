@@ -67,7 +67,8 @@ func (p *population) expected() map[string][]float64 {
 	for i, r := range p.releases {
 		values := make([]float64, domain)
 		for g := range values {
-			values[g] = map[string]float64{"count": count[g], "sum": sum[g], "mean": sum[g] / count[g], "proportion": dear[g] / count[g], "ratio": sum[g] / days[g]}[r.mechanism]
+			values[g] = map[string]float64{"count": count[g], "sum": sum[g], "mean": sum[g] / count[g], "proportion": dear[g] / count[g],
+				"ratio": sum[g] / days[g]}[r.mechanism]
 		}
 		out[fmt.Sprint("r", i)] = values
 	}
@@ -78,10 +79,12 @@ func (p *population) expected() map[string][]float64 {
 func stays() *population {
 	rng := rand.New(rand.NewPCG(40, 10))
 	p := &population{
-		name: "capped", about: "made at random: persons with up to 47 stays, of which at most 3 in each of 2 wards count (`quantiles` have no interval then)", epsilon: "1", tiny: true, designs: []string{"capped"},
-		columns: []sdk.Column{measure.Number("cost", 0, 100), measure.Category("ward", "a", "b", "c", "d", "e", "f", "g", "h"), measure.Number("days", 0, 30)},
-		releases: []release{{"count", "{by: ward}"}, {"sum", "{column: cost, by: ward}"}, {"mean", "{column: cost, by: ward}"}, {"proportion", "{column: cost, from: 50, by: ward}"},
-			{"ratio", "{numerator: cost, denominator: days, by: ward}"}},
+		name: "capped", about: "made at random: persons with up to 47 stays, of which at most 3 in each of 2 wards count (`quantiles` have " +
+			"no interval then)", epsilon: "1", tiny: true, designs: []string{"capped"},
+		columns: []sdk.Column{measure.Number("cost", 0, 100), measure.Category("ward", "a", "b", "c", "d", "e", "f", "g", "h"),
+			measure.Number("days", 0, 30)},
+		releases: []release{{"count", "{by: ward}"}, {"sum", "{column: cost, by: ward}"}, {"mean", "{column: cost, by: ward}"},
+			{"proportion", "{column: cost, from: 50, by: ward}"}, {"ratio", "{numerator: cost, denominator: days, by: ward}"}},
 		persons: &persons{groups: 2, most: 3},
 	}
 	var cost, days []float64
@@ -96,7 +99,8 @@ func stays() *population {
 		}
 		p.persons.rows = append(p.persons.rows, mine)
 	}
-	p.table = sdktest.Table{Rows: len(cost), Columns: map[string]sdk.Values{"cost": {Float64: cost}, "days": {Float64: days}, "ward": {Codes: ward}}}
+	p.table = sdktest.Table{Rows: len(cost),
+		Columns: map[string]sdk.Values{"cost": {Float64: cost}, "days": {Float64: days}, "ward": {Codes: ward}}}
 	return p
 }
 

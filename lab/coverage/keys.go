@@ -111,7 +111,8 @@ func (p *population) ofSelected(design string, draws int, rule keys.Rule, pick s
 
 // writeKeys measures values that were selected by coins, and the ten largest by noisy numbers.
 func writeKeys(b *strings.Builder, draws int) error {
-	want := keys.Want{Target: privacy.Point{Epsilon: 1, Delta: 1e-6}, Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}, Keys: 1}
+	want := keys.Want{Target: privacy.Point{Epsilon: 1, Delta: 1e-6}, Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},
+		Keys: 1}
 	coins, err := keys.Calibrate(want)
 	if err != nil {
 		return err
@@ -137,8 +138,10 @@ func writeKeys(b *strings.Builder, draws int) error {
 			return out[:min(most, len(out))], nil
 		}
 	}
-	b.WriteString("\n## Values that were selected\n\nCounts of 300 values, the i-th with 6,000/i rows, whose names nobody lists (ε 1 for the selection, 1 for the counts): how often the interval of a value holds, given that it was selected from the same draw. " +
-		"Columns are by its chance to be selected.\n\n| design | selection | below 10 % | between | above 90 % | all |\n|---|---|---|---|---|---|\n")
+	b.WriteString("\n## Values that were selected\n\nCounts of 300 values, the i-th with 6,000/i rows, whose names nobody lists (ε 1 " +
+		"for the selection, 1 for the counts): how often the interval of a value holds, given that it was selected from the same draw. " +
+		"Columns are by its chance to be selected.\n\n| design | selection | below 10 % | between | above 90 % | all " +
+		"|\n|---|---|---|---|---|---|\n")
 	p := keyed()
 	for _, design := range []string{"table", "srswor", "poisson"} {
 		for _, way := range []struct {

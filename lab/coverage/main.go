@@ -98,7 +98,8 @@ func run(draws int, data, out, only string, cells bool) error {
 // enough is from how many drawn units on a value should be shown.
 const enough = 20
 
-// verdict holds the judgement of all figures together. Those of small tables' extreme ranks and of capped rows do not count as blank: they are there to be blank.
+// verdict holds the judgement of all figures together. Those of small tables' extreme ranks and of capped rows do not
+// count as blank: they are there to be blank.
 type verdict struct {
 	figures         int // values that are shown often enough to be judged
 	lowest, highest float64
@@ -185,7 +186,8 @@ func writeSmall(b *strings.Builder, lines []line) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## Small groups\n\nHow often intervals hold, given that the value is shown, by how often it is shown; in brackets the lowest share of a value shown in 50 draws or more. Tables are made at random.\n\n")
+	fmt.Fprintf(b, "\n## Small groups\n\nHow often intervals hold, given that the value is shown, by how often it is shown; "+
+		"in brackets the lowest share of a value shown in 50 draws or more. Tables are made at random.\n\n")
 	var about []string
 	for _, l := range lines {
 		name, _, _ := strings.Cut(l.p.name, "-")
@@ -196,7 +198,8 @@ func writeSmall(b *strings.Builder, lines []line) {
 			}
 		}
 		epsilon := strings.Join(each, ", ")
-		if line := fmt.Sprintf("- *%s*, ε = %s: %s.\n", name, epsilon, strings.TrimPrefix(l.p.about, "made at random: ")); !slices.Contains(about, line) {
+		if line := fmt.Sprintf("- *%s*, ε = %s: %s.\n", name, epsilon,
+			strings.TrimPrefix(l.p.about, "made at random: ")); !slices.Contains(about, line) {
 			about = append(about, line)
 			b.WriteString(line)
 		}
@@ -265,7 +268,8 @@ func writeTails(b *strings.Builder, lines []line) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## Quantiles of small tables\n\nMade at random, bounds 0 and 1000: the noise in rank reaches the part of the bounds that holds no value. *table* is all rows, *srswor* a quarter of them. Cells are over 100–2,000 rows and ε of 0.25–1.\n\n")
+	fmt.Fprintf(b, "\n## Quantiles of small tables\n\nMade at random, bounds 0 and 1000: the noise in rank reaches the part of the "+
+		"bounds that holds no value. *table* is all rows, *srswor* a quarter of them. Cells are over 100–2,000 rows and ε of 0.25–1.\n\n")
 	var names []string
 	of := map[string][][]*figure{}
 	for _, l := range lines {
@@ -312,10 +316,19 @@ const head = `# How often intervals hold the value
 
 <!-- make coverage writes this page -->
 
-An interval of 95 %% holds the population's value in about 95 of 100 runs, over draw and noise together (P30): %d draws of each design from each table, %d released values, as the program plans, draws and adds noise.
+An interval of 95 %% holds the population's value in about 95 of 100 runs, over draw and noise together (P30): ` +
+	`%d draws of each design from each table, %d released values, as the program plans, draws and adds noise.
 
-The standard error of a share is %.1f points for a value that is always shown. The lowest share here is %.1f %%, the highest %.1f %%, given that a value is shown, of those shown in one draw of twenty or more. The study fails below what luck explains in 95 of 100 such studies.
-A value that is blank in more than a tenth of the draws, for noise or an interval of everything, is called blank. Of the %d values of which at least 20 units are drawn, %.1f %% are blank (extreme ranks of small tables and capped rows left out). A cell holds the share in per cent, of several values the lowest and highest, × the mean width over that of ±1.96 true standard errors; in brackets how many values are blank.
+The standard error of a share is %.1f points for a value that is always shown. The lowest share here is %.1f %%, the highest %.1f %%, ` +
+	`given that a value is shown, of those shown in one draw of twenty or more. The study fails below what luck explains in 95 of 100 ` +
+	`such studies.
+A value that is blank in more than a tenth of the draws, for noise or an interval of everything, is called blank. ` +
+	`Of the %d values of which at least 20 units are drawn, %.1f %% are blank (extreme ranks of small tables and capped rows left out). ` +
+	`A cell holds the share in per cent, of several values the lowest and highest, × the mean width over that of ±1.96 true standard ` +
+	`errors; in brackets how many values are blank.
 
-*table* is the whole table (noise alone); *strata* takes fixed numbers, *rates* a rate for each stratum (under add-remove; the others are under replace-one); *collected* is itself a simple random sample, *gathered* a Poisson sample; *survey* draws rows with unequal chances, as weights; *stages* draws 250 districts and 4 schools in each, 600 households, 60 of 200 shops and 30 customers in each, or 10 of 20 towns and 100 rows in each.
+*table* is the whole table (noise alone); *strata* takes fixed numbers, *rates* a rate for each stratum (under add-remove; ` +
+	`the others are under replace-one); *collected* is itself a simple random sample, *gathered* a Poisson sample; ` +
+	`*survey* draws rows with unequal chances, as weights; *stages* draws 250 districts and 4 schools in each, 600 households, ` +
+	`60 of 200 shops and 30 customers in each, or 10 of 20 towns and 100 rows in each.
 `

@@ -39,7 +39,8 @@ var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collect
 
 var mechanisms = map[string]sdk.Mechanism{
 	"mean": mean.Mechanism{}, "sum": sum.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{},
-	"quantiles": quantiles.Mechanism{}, "variance": variance.Mechanism{}, "sd": variance.SD(), "count": count.Mechanism{}, "histogram": histogram.Mechanism{},
+	"quantiles": quantiles.Mechanism{}, "variance": variance.Mechanism{}, "sd": variance.SD(), "count": count.Mechanism{},
+	"histogram": histogram.Mechanism{},
 }
 
 // builtin is a mechanism in this process.
@@ -74,6 +75,55 @@ type fresh struct{}
 
 func (fresh) Node(context.Context, *job.Job, string) (*ledger.Node, error) { return nil, nil }
 
+// declared writes the columns and the releases of a job.
+func (p *population) declared(design, level, from string) (columns, releases string) {
+	var declared, asked strings.Builder
+	interval := ""
+	if level != "" {
+		interval = ", interval: " + level
+	}
+	for _, c := range p.columns {
+		if c.Type == sdk.Category {
+			fmt.Fprintf(&declared, "    %s: {domain: [%s]}\n", c.Name, strings.Join(c.Domain, ", "))
+		} else {
+			fmt.Fprintf(&declared, "    %s: {lower: %g, upper: %g}\n", c.Name, c.Lower, c.Upper)
+		}
+	}
+	for i, r := range p.releases {
+		if design == "stages" && slices.Contains(p.clusters.without, r.mechanism) {
+			continue
+		}
+		by := ""
+		if params, group, ok := strings.Cut(r.params, "by: "); ok && design == "capped" { // the groups are the host's
+			by, r.params = ", by: ["+strings.Trim(group, "}")+"]", strings.TrimSuffix(params, ", ")+"}"
+		}
+		fmt.Fprintf(&asked, "  - {name: r%d, from: %s, mechanism: %s, params: %s, guarantee: {epsilon: %q}%s%s}\n", i, from, r.mechanism,
+			r.params, p.epsilon, interval, by)
+	}
+	return declared.String(), asked.String()
+}
+
+// strataDraw writes the frame of the strata, and the keys of the job for it and for a draw from it.
+func (p *population) strataDraw(folder string) (table, sample string, err error) {
+	var lines, takes []string
+	for h, key := range p.domain() {
+		n := 0
+		for _, code := range p.stratum() {
+			if int(code) == h {
+				n++
+			}
+		}
+		lines, takes = append(lines, fmt.Sprintf("%s,%d", key, n)), append(takes, fmt.Sprintf("%s: %d", key, p.take[h]))
+	}
+	file := filepath.Join(folder, p.name+".csv")
+	if err := os.WriteFile(file, []byte(p.strata+",rows\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		return "", "", err
+	}
+	table = fmt.Sprintf("frame: {path: %q, records: rows}", file)
+	sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, take: {%s}}}", p.strata, strings.Join(takes, ", "))
+	return table, sample, nil
+}
+
 // plan plans all releases of a population by a design, with an interval of this level, or
 // without where it is "".
 func (p *population) plan(ctx context.Context, design, level, folder string) (*plan.Priced, error) {
@@ -90,29 +140,18 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 	case "poisson":
 		sample = "samples: {s: {method: poisson, rate: " + p.rate + "}}"
 	case "strata":
-		var lines, takes []string
-		for h, key := range p.domain() {
-			n := 0
-			for _, code := range p.stratum() {
-				if int(code) == h {
-					n++
-				}
-			}
-			lines, takes = append(lines, fmt.Sprintf("%s,%d", key, n)), append(takes, fmt.Sprintf("%s: %d", key, p.take[h]))
-		}
-		file := filepath.Join(folder, p.name+".csv")
-		if err := os.WriteFile(file, []byte(p.strata+",rows\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		var err error
+		if table, sample, err = p.strataDraw(folder); err != nil {
 			return nil, err
 		}
-		table = fmt.Sprintf("frame: {path: %q, records: rows}", file)
-		sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, take: {%s}}}", p.strata, strings.Join(takes, ", "))
 	case "stages":
 		file := filepath.Join(folder, p.name+"-clusters.csv")
 		if err := os.WriteFile(file, []byte(p.clusters.list()), 0o600); err != nil {
 			return nil, err
 		}
 		table = fmt.Sprintf("frame: {path: %q, records: rows}", file)
-		sample = fmt.Sprintf("samples: {s: {method: multistage, stages: [{unit: %s, take: %d}, {take: %d, if_fewer: all}]}}", p.clusters.Name, p.clusters.take, p.clusters.rows)
+		sample = fmt.Sprintf("samples: {s: {method: multistage, stages: [{unit: %s, take: %d}, {take: %d, if_fewer: all}]}}", p.clusters.Name,
+			p.clusters.take, p.clusters.rows)
 	case "rates":
 		var rates []string
 		for h, key := range p.domain() {
@@ -128,34 +167,14 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 	case "gathered":
 		relation, from, size, table = "add-remove", "all", "", fmt.Sprintf("collected: {method: poisson, rate: %q}", p.rate)
 	}
-	var columns, releases strings.Builder
+	weights := ""
 	if design == "survey" {
 		_, most := p.chances()
 		from, size = "all", fmt.Sprint("size: ", p.size)
 		table = fmt.Sprintf("weights: {column: weight, at_most: %g, first_stage: unit}", math.Ceil(most))
-		columns.WriteString("    weight: {type: number}\n")
+		weights = "    weight: {type: number}\n"
 	}
-	interval := ""
-	if level != "" {
-		interval = ", interval: " + level
-	}
-	for _, c := range p.columns {
-		if c.Type == sdk.Category {
-			fmt.Fprintf(&columns, "    %s: {domain: [%s]}\n", c.Name, strings.Join(c.Domain, ", "))
-		} else {
-			fmt.Fprintf(&columns, "    %s: {lower: %g, upper: %g}\n", c.Name, c.Lower, c.Upper)
-		}
-	}
-	for i, r := range p.releases {
-		if design == "stages" && slices.Contains(p.clusters.without, r.mechanism) {
-			continue
-		}
-		by := ""
-		if params, group, ok := strings.Cut(r.params, "by: "); ok && design == "capped" { // the groups are the host's
-			by, r.params = ", by: ["+strings.Trim(group, "}")+"]", strings.TrimSuffix(params, ", ")+"}"
-		}
-		fmt.Fprintf(&releases, "  - {name: r%d, from: %s, mechanism: %s, params: %s, guarantee: {epsilon: %q}%s%s}\n", i, from, r.mechanism, r.params, p.epsilon, interval, by)
-	}
+	columns, releases := p.declared(design, level, from)
 	text := fmt.Sprintf(`version: 1
 job: coverage
 dataset:
@@ -170,7 +189,7 @@ budget: {limit: {epsilon: 1000}}
 %s
 releases:
 %soutput: {dir: out}
-`, p.name, relation, size, unit, &columns, table, sample, &releases)
+`, p.name, relation, size, unit, weights+columns, table, sample, releases)
 	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("%s\n%w", text, err)
@@ -270,6 +289,31 @@ func (f *figure) shown() float64 { return float64(f.drawn) / float64(f.drawn+f.b
 // when the noise in its number of rows is large.
 func (f *figure) blank() bool { return 9*f.blanks > f.drawn }
 
+// add takes one draw into account: a value with its interval, and the population's.
+func (f *figure) add(value, low, high, truth float64) {
+	if math.IsNaN(high) != math.IsNaN(low) { // one end
+		if math.IsNaN(low) {
+			low = math.Inf(-1)
+		} else {
+			high = math.Inf(1)
+		}
+	}
+	if math.IsNaN(value - truth) { // blank, or a cell in which nobody knows the truth
+		f.blanks++
+		return
+	}
+	f.drawn++
+	if w := high - low; w < 1e100 {
+		f.width += w
+	} else {
+		f.unbounded++
+	}
+	f.spread += (value - truth) * (value - truth)
+	if low <= truth && truth <= high {
+		f.held++
+	}
+}
+
 // study runs all releases by a design so many times. Change may alter the parameters of a
 // release, for the twin of a test.
 func (p *population) study(ctx context.Context, design string, draws int, change func(json.RawMessage) json.RawMessage) ([]*figure, error) {
@@ -329,27 +373,7 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 				}
 				f := figures[r.Job.Name][i]
 				f.units += float64(p.drawnIn(r, which, i)) / float64(draws)
-				if math.IsNaN(high[i]) != math.IsNaN(low[i]) { // one end
-					if math.IsNaN(low[i]) {
-						low[i] = math.Inf(-1)
-					} else {
-						high[i] = math.Inf(1)
-					}
-				}
-				if math.IsNaN(value[i] - v) { // blank, or a cell in which nobody knows the truth
-					f.blanks++
-					continue
-				}
-				f.drawn++
-				if w := high[i] - low[i]; w < 1e100 {
-					f.width += w
-				} else {
-					f.unbounded++
-				}
-				f.spread += (value[i] - v) * (value[i] - v)
-				if low[i] <= v && v <= high[i] {
-					f.held++
-				}
+				f.add(value[i], low[i], high[i], v)
 			}
 		}
 	}

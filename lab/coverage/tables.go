@@ -79,8 +79,10 @@ func populations(folder string) ([]*population, error) {
 	}
 	income := &population{
 		name: "income", about: "incomes of persons in Austria: a long tail, regions of unlike size",
-		columns: []sdk.Column{measure.Number("eq_income", 0, 60000), measure.Number("age", 0, 100), measure.Category("household_size", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-			measure.Category("region", "Burgenland", "Carinthia", "Lower Austria", "Salzburg", "Styria", "Tyrol", "Upper Austria", "Vienna", "Vorarlberg")},
+		columns: []sdk.Column{measure.Number("eq_income", 0, 60000), measure.Number("age", 0, 100),
+			measure.Category("household_size", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
+			measure.Category("region", "Burgenland", "Carinthia", "Lower Austria", "Salzburg", "Styria", "Tyrol", "Upper Austria", "Vienna",
+				"Vorarlberg")},
 		strata: "region", take: []int64{60, 120, 250, 110, 200, 120, 250, 250, 90}, size: 1500, rate: "0.1", epsilon: "0.5",
 		rates:    []string{"0.2", "0.1", "0.1", "0.15", "0.1", "0.1", "0.1", "0.05", "0.2"},
 		releases: statistics("eq_income", "age", "household_size", "5", "0, 18, 40, 65, 100", "age"),
@@ -131,10 +133,11 @@ func populations(folder string) ([]*population, error) {
 // towns are 20 clusters of unlike level, of which half are drawn.
 func towns() *population {
 	rng := rand.New(rand.NewPCG(20, 29))
-	p := &population{name: "towns", about: "made at random: twenty towns, whose means differ", epsilon: "2", designs: []string{"table", "stages"},
-		columns:  []sdk.Column{measure.Number("x", 0, 100), measure.Category("kind", "a", "b")},
+	p := &population{name: "towns", about: "made at random: twenty towns, whose means differ", epsilon: "2",
+		designs: []string{"table", "stages"}, columns: []sdk.Column{measure.Number("x", 0, 100), measure.Category("kind", "a", "b")},
 		clusters: clusters{Column: sdk.Column{Name: "town"}, take: 10, rows: 100},
-		releases: []release{{"mean", "{column: x}"}, {"mean", "{column: x, by: kind}"}, {"sum", "{column: x}"}, {"proportion", `{column: kind, values: ["b"]}`}, {"count", "{by: kind}"}},
+		releases: []release{{"mean", "{column: x}"}, {"mean", "{column: x, by: kind}"}, {"sum", "{column: x}"},
+			{"proportion", `{column: kind, values: ["b"]}`}, {"count", "{by: kind}"}},
 	}
 	var x []float64
 	var kind []int32
@@ -177,8 +180,10 @@ func tiny() (out []*population) {
 			designs: []string{"table", "srswor", "poisson", "collected", "gathered"}, size: 200, rate: "0.01",
 			columns: []sdk.Column{measure.Number("x", 0, 100), measure.Category("group", names...)},
 			table:   sdktest.Table{Rows: len(x), Columns: map[string]sdk.Values{"x": {Float64: x}, "group": {Codes: group}}},
-			releases: append([]release{{"count", "{by: group}"}, {"sum", "{column: x, by: group}"}, {"mean", "{column: x, by: group}"}, {"mean", "{column: x}"},
-				{"proportion", "{column: x, from: 90, by: group}"}, {"histogram", "{column: x, edges: [0, 0.001, 5, 10, 40, 60, 95, 99.999, 100]}"}}, shares...),
+			releases: append([]release{{"count", "{by: group}"}, {"sum", "{column: x, by: group}"}, {"mean", "{column: x, by: group}"},
+				{"mean", "{column: x}"},
+				{"proportion", "{column: x, from: 90, by: group}"},
+				{"histogram", "{column: x, edges: [0, 0.001, 5, 10, 40, 60, 95, 99.999, 100]}"}}, shares...),
 		}
 		out = append(out, p)
 	}
@@ -189,8 +194,10 @@ func tiny() (out []*population) {
 func fewStrata() *population {
 	rng := rand.New(rand.NewPCG(40, 9))
 	p := &population{
-		name: "strata", about: "made at random: 2 to 5 rows of each of forty strata", epsilon: "2", tiny: true, designs: []string{"strata"}, strata: "stratum",
-		releases: []release{{"mean", "{column: x}"}, {"sum", "{column: x}"}, {"count", "{by: kind}"}, {"mean", "{column: x, by: kind}"}, {"proportion", "{column: kind, values: [b]}"}, {"proportion", "{column: kind, values: [c]}"}},
+		name: "strata", about: "made at random: 2 to 5 rows of each of forty strata", epsilon: "2", tiny: true, designs: []string{"strata"},
+		strata: "stratum",
+		releases: []release{{"mean", "{column: x}"}, {"sum", "{column: x}"}, {"count", "{by: kind}"}, {"mean", "{column: x, by: kind}"},
+			{"proportion", "{column: kind, values: [b]}"}, {"proportion", "{column: kind, values: [c]}"}},
 	}
 	var x []float64
 	var stratum, kind []int32
@@ -209,7 +216,8 @@ func fewStrata() *population {
 		}
 	}
 	p.columns = []sdk.Column{measure.Number("x", 0, 100), measure.Category("stratum", keys...), measure.Category("kind", "a", "b", "c")}
-	p.table = sdktest.Table{Rows: len(x), Columns: map[string]sdk.Values{"x": {Float64: x}, "stratum": {Codes: stratum}, "kind": {Codes: kind}}}
+	p.table = sdktest.Table{Rows: len(x),
+		Columns: map[string]sdk.Values{"x": {Float64: x}, "stratum": {Codes: stratum}, "kind": {Codes: kind}}}
 	return p
 }
 
@@ -225,7 +233,8 @@ func fifteen() (out []*population) {
 	for _, epsilon := range []string{"2", "10"} {
 		rng := rand.New(rand.NewPCG(40, 15))
 		p := &population{
-			name: "fifteen-" + epsilon, about: "made at random: fifteen of sixty towns of 20 to 200 rows", epsilon: epsilon, tiny: true, designs: []string{"stages"},
+			name: "fifteen-" + epsilon, about: "made at random: fifteen of sixty towns of 20 to 200 rows", epsilon: epsilon, tiny: true,
+			designs:  []string{"stages"},
 			columns:  []sdk.Column{measure.Number("x", 0, 100), measure.Category("kind", "a", "b", "c")},
 			clusters: clusters{Column: sdk.Column{Name: "town"}, take: 15, rows: 200},
 			releases: []release{{"mean", "{column: x}"}, {"mean", "{column: x, by: kind}"}, {"sum", "{column: x}"}, {"sum", "{column: x, by: kind}"},
@@ -266,7 +275,8 @@ func tails() (out []*population) {
 		{"lognormal", "a long tail, far below the upper bound", func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()) }},
 		{"normal", "values in the middle of the bounds", func(r *rand.Rand) float64 { return 500 + 50*r.NormFloat64() }},
 		{"narrow", "values in a tenth of the bounds, far from both", func(r *rand.Rand) float64 { return 300 + 100*r.Float64() }},
-		{"humps", "two groups of values, and nothing between them", func(r *rand.Rand) float64 { return 50 + 40*r.Float64() + 500*math.Floor(3*r.Float64()/2) }},
+		{"humps", "two groups of values, and nothing between them",
+			func(r *rand.Rand) float64 { return 50 + 40*r.Float64() + 500*math.Floor(3*r.Float64()/2) }},
 	}
 	sizes := []struct {
 		rows    int
@@ -276,7 +286,8 @@ func tails() (out []*population) {
 		for k, size := range sizes {
 			for _, design := range []string{"table", "srswor"} {
 				p := &population{
-					name: fmt.Sprintf("%s-%d", shape.name, size.rows), about: shape.name + ": " + shape.about, epsilon: size.epsilon, designs: []string{design}, tail: true,
+					name: fmt.Sprintf("%s-%d", shape.name, size.rows), about: shape.name + ": " + shape.about, epsilon: size.epsilon,
+					designs: []string{design}, tail: true,
 					columns: []sdk.Column{measure.Number("x", 0, 1000)}, size: int64(size.rows),
 				}
 				x := make([]float64, size.rows)
@@ -320,7 +331,8 @@ func invented(rows int) sdktest.Table {
 		}
 		spent, visits, class, area = append(spent, s), append(visits, v), append(class, c), append(area, a)
 	}
-	return sdktest.Table{Rows: rows, Columns: map[string]sdk.Values{"spent": {Float64: spent}, "visits": {Float64: visits}, "class": {Codes: class}, "area": {Codes: area}}}
+	return sdktest.Table{Rows: rows, Columns: map[string]sdk.Values{"spent": {Float64: spent}, "visits": {Float64: visits},
+		"class": {Codes: class}, "area": {Codes: area}}}
 }
 
 // statistics are the releases from a table: a number, another one, a category with one of its

@@ -152,7 +152,8 @@ func (a allocation) best(size int64) []int64 {
 // multiple of it.
 func noiseAt(width float64, target privacy.Point) func(q float64) float64 {
 	return func(q float64) float64 {
-		on, err := privacy.SampleBudget(privacy.WithoutReplacement{Take: int64(math.Ceil(q * (1 << 40))), Of: 1 << 40}, privacy.ReplaceOne, target)
+		on, err := privacy.SampleBudget(privacy.WithoutReplacement{Take: int64(math.Ceil(q * (1 << 40))), Of: 1 << 40},
+			privacy.ReplaceOne, target)
 		if q >= 1 {
 			on, err = target, nil
 		}

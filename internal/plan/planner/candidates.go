@@ -41,7 +41,8 @@ const noFrame = "the table was collected, who was is secret, and so is how many 
 func (u *subject) candidates(size int64) ([]candidate, error) {
 	n := u.population()
 	fixed := u.job.Dataset.Relation == privacy.ReplaceOne
-	out := []candidate{{name: "full table", executable: true, public: design{kind: "full", rate: 1, size: n}, made: &variant{from: job.All, alone: true}}}
+	out := []candidate{
+		{name: "full table", executable: true, public: design{kind: "full", rate: 1, size: n}, made: &variant{from: job.All, alone: true}}}
 	for _, m := range []struct {
 		name   string
 		method job.Method
@@ -173,14 +174,16 @@ func (u *subject) overFrame(size int64, columns []string) ([]candidate, error) {
 	if len(columns) == 1 {
 		strat := u.proportional(columns[0], size)
 		d, err := u.framed(strat)
-		add(fmt.Sprintf("stratified, %d strata", units), "over the public frame: numbers in proportion to the records of "+columns[0], strat, d, err)
+		add(fmt.Sprintf("stratified, %d strata", units), "over the public frame: numbers in proportion to the records of "+columns[0],
+			strat, d, err)
 		for _, x := range u.allocated(columns[0], size) {
 			d, err := u.framed(x.sample)
 			add(x.name, x.note, x.sample, d, err)
 		}
 	} else {
 		strat, d, err := u.scaledStages(within, rate)
-		add("stratified", "over the public frame: every unit of "+columns[len(columns)-1]+" is a stratum, with as many records of each", strat, d, err)
+		add("stratified", "over the public frame: every unit of "+columns[len(columns)-1]+" is a stratum, with as many records of each",
+			strat, d, err)
 	}
 	s, d, err := u.scaledStages(stages, rate)
 	add("multistage", note, s, d, err)
@@ -267,8 +270,8 @@ func (u *subject) hypothetical(size int64) ([]candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	strat := candidate{name: fmt.Sprintf("stratified, %d strata", units), executable: true, public: public(take*units, strata), note: "hypothetical equal strata",
-		budget: u.inverted(privacy.WithoutReplacement{Take: take, Of: inStratum})}
+	strat := candidate{name: fmt.Sprintf("stratified, %d strata", units), executable: true, public: public(take*units, strata),
+		note: "hypothetical equal strata", budget: u.inverted(privacy.WithoutReplacement{Take: take, Of: inStratum})}
 	// Half of the units, and as many rows in each as give the same size.
 	half := max(1, units/2)
 	below := min(inStratum, max(1, size/half))
@@ -276,7 +279,8 @@ func (u *subject) hypothetical(size int64) ([]candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	stages := candidate{name: fmt.Sprintf("multistage, %d of %d units", half, units), executable: true, public: public(half*below, staged), note: "hypothetical equal units",
+	stages := candidate{name: fmt.Sprintf("multistage, %d of %d units", half, units), executable: true, public: public(half*below, staged),
+		note:   "hypothetical equal units",
 		budget: u.inverted(privacy.Multistage{Stages: []privacy.Stage{{Take: half, Of: units}, {Take: below, Of: inStratum}}})}
 	return []candidate{strat, stages}, nil
 }
@@ -323,7 +327,8 @@ func (u *subject) twoStagePoisson(size int64) candidate {
 	rate := float64(size) / float64(n)
 	p := math.Max(0.5, rate)
 	c.public = design{kind: "poisson", rate: rate}
-	c.note = fmt.Sprintf("clusters kept with %.3g, records with %.3g, at most %d records in a cluster; accounted for, not executable", p, rate/p, largest)
+	c.note = fmt.Sprintf("clusters kept with %.3g, records with %.3g, at most %d records in a cluster; accounted for, not executable",
+		p, rate/p, largest)
 	if icc := u.icc(); icc > 0 {
 		c.note += "; the sampling error leaves the correlation within clusters out"
 	}
@@ -331,7 +336,8 @@ func (u *subject) twoStagePoisson(size int64) candidate {
 		if target.Delta > 0 {
 			return privacy.Point{}, nil, errors.New("its rule is for pure ε, and this target has a δ")
 		}
-		return privacy.Point{Epsilon: amplify.PoissonPoissonSample(p, rate/p, largest, target.Epsilon)}, []privacy.Relation{privacy.AddRemove}, nil
+		return privacy.Point{Epsilon: amplify.PoissonPoissonSample(p, rate/p, largest, target.Epsilon)},
+			[]privacy.Relation{privacy.AddRemove}, nil
 	}
 	return c
 }

@@ -31,7 +31,8 @@ func (u *subject) collected() (collection, error) {
 		return out, u.wrong("dataset.collected", err.Error(), "")
 	}
 	if table == nil {
-		return out, u.wrong("dataset.collected", "is one wave of a panel: what is released in each wave is planned for the whole wave, and designs are not compared", "plan the job as it is")
+		return out, u.wrong("dataset.collected", "is one wave of a panel: what is released in each wave is planned for the whole wave, "+
+			"and designs are not compared", "plan the job as it is")
 	}
 	out.sampling, out.relation = table.Sampling, table.Inside
 	sd, unknown := u.collectionSD(table.Design)

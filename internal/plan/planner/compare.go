@@ -51,7 +51,8 @@ func Compare(ctx context.Context, j *job.Job, size int64, s Settings) (*Comparis
 		return nil, err
 	}
 	if u.release.Guarantee.Rho != nil {
-		return nil, u.wrong(u.path+".guarantee", "is a rho, which no sample makes smaller", "give the release epsilon and delta to compare designs")
+		return nil, u.wrong(u.path+".guarantee", "is a rho, which no sample makes smaller",
+			"give the release epsilon and delta to compare designs")
 	}
 	if j.Dataset.WeightsOf(&u.release) != nil {
 		return nil, u.wrong(u.path, "has survey weights: how far the survey lies from its population is private, whatever is drawn from it",
@@ -121,7 +122,8 @@ func (u *subject) option(ctx context.Context, k candidate, target privacy.Point)
 	if k.made != nil {
 		return u.planned(ctx, k, x)
 	}
-	target, err := plan.OnSample(u.table.sampling, u.job.Dataset.Relation, privacy.Point{Epsilon: target.Epsilon * plan.RoundingReserve, Delta: target.Delta * plan.RoundingReserve})
+	target, err := plan.OnSample(u.table.sampling, u.job.Dataset.Relation,
+		privacy.Point{Epsilon: target.Epsilon * plan.RoundingReserve, Delta: target.Delta * plan.RoundingReserve})
 	var under []privacy.Relation
 	if err == nil {
 		x.Sample, under, err = k.budget(target)

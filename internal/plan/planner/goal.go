@@ -39,7 +39,8 @@ func ParseGoal(s string) (Goal, error) {
 		if !slices.Contains(measures, word) {
 			hint = meant(word, measures...)
 		}
-		return Goal{}, fmt.Errorf("solve: must be rse, moe, se, rmse, noise or half-kept below a number, such as rse<2%% or moe<1%%, not %q%s", s, hint)
+		return Goal{},
+			fmt.Errorf("solve: must be rse, moe, se, rmse, noise or half-kept below a number, such as rse<2%% or moe<1%%, not %q%s", s, hint)
 	}
 	x, err := strconv.ParseFloat(m[2], 64)
 	if m[3] == "%" {
@@ -83,7 +84,8 @@ func (u *subject) unknown(g Goal, a Accuracy) error {
 	}
 	relative := g.Measure == "rse" || g.Percent
 	if u.column != nil && u.column.Bounds != nil {
-		return u.wrong(job.Key("dataset.columns", u.column.Name), "has bounds that are found in private, and the error is in proportion to them: nobody knows it before the run",
+		return u.wrong(job.Key("dataset.columns", u.column.Name),
+			"has bounds that are found in private, and the error is in proportion to them: nobody knows it before the run",
 			"choose another release with --release, or say lower and upper")
 	}
 	if u.numeric() {
@@ -102,7 +104,8 @@ func (u *subject) unknown(g Goal, a Accuracy) error {
 	}
 	switch {
 	case a.NoiseSD == 0 && !u.numeric():
-		return u.wrong(u.path, fmt.Sprintf("the error of a release by %s is not known before it is made, so there is nothing to solve for%s", u.release.Mechanism, because(a.Unknown)),
+		return u.wrong(u.path, fmt.Sprintf("the error of a release by %s is not known before it is made, so there is nothing to solve for%s",
+			u.release.Mechanism, because(a.Unknown)),
 			"choose another release with --release")
 	case a.NoiseSD == 0:
 		return u.wrong(u.path, a.Unknown, "choose another release with --release")

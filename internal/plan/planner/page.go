@@ -65,7 +65,8 @@ figcaption { color: #1b1f24; font-size: .85rem; padding: 0 .6rem .6rem; }
 <div class="scroll" tabindex="0" role="region" aria-label="The numbers"><table><thead><tr>` +
 	`{{range .Header}}<th scope="col"{{if eq . "note"}} class="note"{{end}}>` +
 	`{{if .}}{{.}}{{else}}<span class="unseen">the best</span>{{end}}</th>{{end}}</tr></thead>
-<tbody>{{range .Rows}}<tr>{{range $i, $cell := .}}<td{{if eq (index $.Header $i) "note"}} class="note"{{end}}>{{$cell}}</td>{{end}}</tr>{{end}}</tbody></table></div>{{end}}
+<tbody>{{range .Rows}}<tr>{{range $i, $cell := .}}` +
+	`<td{{if eq (index $.Header $i) "note"}} class="note"{{end}}>{{$cell}}</td>{{end}}</tr>{{end}}</tbody></table></div>{{end}}
 {{if .Notes}}<ul>{{range .Notes}}<li>{{.}}</li>{{end}}</ul>{{end}}
 <p>No private table was read for this page.</p>
 </main>
@@ -77,7 +78,8 @@ figcaption { color: #1b1f24; font-size: .85rem; padding: 0 .6rem .6rem; }
 func (p page) render(f *plot.Figure) ([]byte, error) {
 	if f != nil {
 		open, rest, _ := strings.Cut(string(f.SVG()), ">")
-		p.Figure = template.HTML(open + ` role="img"><title>` + template.HTMLEscapeString(p.Title) + "</title><desc>" + //nolint:gosec // see above
+		p.Figure = template.HTML(open + ` role="img"><title>` + template.HTMLEscapeString(p.Title) + "</title><desc>" +
+			//nolint:gosec // see above
 			template.HTMLEscapeString(p.Alt) + "</desc>" + rest)
 	}
 	p.Header, p.Rows = filled(p.Header, p.Rows)
@@ -96,9 +98,10 @@ func (w *Sweep) HTML() ([]byte, error) {
 		f = nil // no point has a known error: the table says why
 	}
 	return page{
-		Title:       fmt.Sprintf("%s: sweep of %s over %s", w.Job, w.Release, w.Axis),
-		Lead:        fmt.Sprintf("Does sampling help? %s: %s.", capital(w.Verdict.Kind), w.Verdict.Reason),
-		Alt:         "The standard error of the release and its parts, noise and sampling, along the " + string(w.Axis) + "; the table below has the numbers.",
+		Title: fmt.Sprintf("%s: sweep of %s over %s", w.Job, w.Release, w.Axis),
+		Lead:  fmt.Sprintf("Does sampling help? %s: %s.", capital(w.Verdict.Kind), w.Verdict.Reason),
+		Alt: "The standard error of the release and its parts, noise and sampling, along the " + string(w.Axis) +
+			"; the table below has the numbers.",
 		Assumptions: w.Assumptions, Header: w.header(), Rows: w.rows(), Notes: w.notes(),
 	}.render(f)
 }

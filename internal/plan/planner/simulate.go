@@ -197,7 +197,8 @@ func (u *subject) unsimulated() string {
 }
 
 // simulate measures the error of a release under the assumed distribution.
-func (u *subject) simulate(ctx context.Context, params json.RawMessage, public sdk.Public, target privacy.Point, d design) (Accuracy, error) {
+func (u *subject) simulate(ctx context.Context, params json.RawMessage, public sdk.Public, target privacy.Point,
+	d design) (Accuracy, error) {
 	if why := u.unsimulated(); why != "" {
 		return Accuracy{Unknown: why}, nil
 	}

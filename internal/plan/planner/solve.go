@@ -76,7 +76,8 @@ func Solve(ctx context.Context, j *job.Job, goal, over string, s Settings) (*Sol
 	if err := u.may(a); err != nil {
 		return nil, err
 	}
-	r := &Solution{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Goal: g, Over: a, Assumptions: u.assumptions(), Recommended: -1}
+	r := &Solution{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Goal: g, Over: a, Assumptions: u.assumptions(),
+		Recommended: -1}
 	if r.Value, r.Point, err = u.solve(ctx, r); err != nil {
 		var far unreached
 		if errors.As(err, &far) && r.Point.MonteCarlo == 0 && u.recommend(ctx, r) == nil && r.Recommended >= 0 {
@@ -183,10 +184,12 @@ func (u *subject) solve(ctx context.Context, r *Solution) (float64, Point, error
 	last, value := decades(r.Over, 3)
 	return u.bisect(ctx, 0, last, value, try, func(p Point) error {
 		if p.SamplingSD > p.NoiseSD && r.Goal.Measure != "noise" {
-			return fmt.Errorf("solve: no %s reaches it: at %g %s, and nearly all of that is sampling error (%.4g), which no budget makes smaller; use --over n, or release from the table",
+			return fmt.Errorf("solve: no %s reaches it: at %g %s, and nearly all of that is sampling error (%.4g), which no budget makes "+
+				"smaller; use --over n, or release from the table",
 				symbol(r.Over), float64(mostAmount), u.reached(r.Goal, p), p.SamplingSD)
 		}
-		return fmt.Errorf("solve: even %s %d does not reach it: %s, noise alone is %.4g", symbol(r.Over), mostAmount, u.reached(r.Goal, p), p.NoiseSD)
+		return fmt.Errorf("solve: even %s %d does not reach it: %s, noise alone is %.4g", symbol(r.Over), mostAmount, u.reached(r.Goal, p),
+			p.NoiseSD)
 	})
 }
 
@@ -236,7 +239,8 @@ func (u *subject) sizes(a Axis) (hi int, value func(int) float64) {
 type unreached struct{ error }
 
 // bisect finds the first good index of a monotone question.
-func (u *subject) bisect(ctx context.Context, lo, hi int, value func(int) float64, good attempt, hopeless func(Point) error) (float64, Point, error) {
+func (u *subject) bisect(ctx context.Context, lo, hi int, value func(int) float64, good attempt,
+	hopeless func(Point) error) (float64, Point, error) {
 	steps, done := int(math.Ceil(math.Log2(float64(hi-lo+1))))+2, 0
 	try := func(i int) (Point, bool, error) {
 		u.begin(done, steps)
@@ -285,7 +289,8 @@ func (r *Solution) WriteText(w io.Writer) error {
 			if note != "" && note != notReached {
 				note, reasons = "not known", append(reasons, d.Design+": "+d.Reason)
 			}
-			rows[i] = []string{mark, d.Design, cell(d.Value), cell(n.NoiseSD), cell(n.SamplingSD), cell(n.Total), cell(n.Margin), percent(n.Relative), note}
+			rows[i] = []string{mark, d.Design, cell(d.Value), cell(n.NoiseSD), cell(n.SamplingSD), cell(n.Total), cell(n.Margin),
+				percent(n.Relative), note}
 		}
 		table(w, []string{"", "design", "needs " + r.unit(), "noise", "sampling", "error", "±95 %", "relative", "note"}, rows)
 		for _, why := range reasons {
@@ -312,9 +317,11 @@ func (p Point) errors() string {
 		return fmt.Sprintf("a key with %d units is kept one time in two", p.HalfKept)
 	}
 	if p.Total == 0 && p.Noise95 > 0 {
-		return fmt.Sprintf("noise %s, which alone is at most ±%s in 95 of 100 cases; the whole error is not known", cell(p.NoiseSD), cell(p.Noise95))
+		return fmt.Sprintf("noise %s, which alone is at most ±%s in 95 of 100 cases; the whole error is not known", cell(p.NoiseSD),
+			cell(p.Noise95))
 	}
-	return fmt.Sprintf("noise %s, sampling %s, error %s (%s), ±%s in 95 of 100 cases", cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative), cell(p.Margin))
+	return fmt.Sprintf("noise %s, sampling %s, error %s (%s), ±%s in 95 of 100 cases", cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total),
+		percent(p.Relative), cell(p.Margin))
 }
 
 // MarshalJSON writes the solution with the version of its format.

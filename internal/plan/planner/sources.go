@@ -48,7 +48,8 @@ func (u *subject) grouped(m sdk.Mechanism, params json.RawMessage, public sdk.Pu
 	if err != nil || n == 0 {
 		return params, public, "these groups are not simulated"
 	}
-	public.Columns = append(slices.Clone(public.Columns), sdk.Column{Name: cells, Type: sdk.Category, Domain: domain, Missing: sdk.MissingRefuse})
+	public.Columns = append(slices.Clone(public.Columns),
+		sdk.Column{Name: cells, Type: sdk.Category, Domain: domain, Missing: sdk.MissingRefuse})
 	return with, public, ""
 }
 

@@ -341,7 +341,8 @@ func (u *subject) at(m job.Method, rate float64, size int64) (variant, design, e
 		return variant{from: invented, sample: &job.Sample{Method: job.Poisson, Rate: r}}, design{kind: "poisson", rate: rate}, nil
 	}
 	if n == 0 {
-		return variant{}, design{}, u.wrong("dataset.size", "is needed for a sample of fixed size", "or give dataset.at_least, a public lower bound")
+		return variant{}, design{},
+			u.wrong("dataset.size", "is needed for a sample of fixed size", "or give dataset.at_least, a public lower bound")
 	}
 	if size == 0 {
 		size = max(1, int64(math.Round(rate*float64(n))))

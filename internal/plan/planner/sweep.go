@@ -65,11 +65,13 @@ func RunSweep(ctx context.Context, j *job.Job, a Axis, r Range, s Settings) (*Sw
 		return nil, err
 	}
 	if a == Epsilon && u.release.Guarantee.Rho != nil {
-		return nil, u.wrong(u.path+".guarantee", "is a rho, and the sweep is over epsilon", "sweep the rate or n, or give the release epsilon and delta")
+		return nil, u.wrong(u.path+".guarantee", "is a rho, and the sweep is over epsilon",
+			"sweep the rate or n, or give the release epsilon and delta")
 	}
 	current, _ := u.release.Guarantee.Epsilon.Float64()
 	if a == Size && u.population() == 0 {
-		return nil, u.wrong("dataset.size", "is needed to sweep the size of a sample", "or give dataset.at_least, a public lower bound; or sweep the rate")
+		return nil, u.wrong("dataset.size", "is needed to sweep the size of a sample",
+			"or give dataset.at_least, a public lower bound; or sweep the rate")
 	}
 	xs, err := r.values(a, current, u.population())
 	if err != nil {
@@ -249,8 +251,10 @@ func (u *subject) verdict(w *Sweep) Verdict {
 				best = p
 			}
 		}
-		return Verdict{"gain", fmt.Sprintf("sampling is more accurate than the full table at %d of %d points%s; most at %s %.4g, where the error is %.3g times the full table's",
-			len(gains), len(known), under, w.Axis, best.X, best.Total/best.Full.Total)}
+		return Verdict{"gain",
+			fmt.Sprintf("sampling is more accurate than the full table at %d of %d points%s; most at %s %.4g, where the error is %.3g "+
+				"times the full table's",
+				len(gains), len(known), under, w.Axis, best.X, best.Total/best.Full.Total)}
 	case len(losses) == len(known):
 		return Verdict{"loss", "the full table is more accurate at every point" + under}
 	}

@@ -149,7 +149,8 @@ func (w *Sweep) rows() [][]string {
 			size = int64(p.X)
 		}
 		r := []string{mark, p.Design, percent(p.Rate), count(size), cell(p.Target.Epsilon), cell(p.Target.Delta),
-			cell(p.Sample.Epsilon), cell(p.Sample.Delta), cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative), cell(p.Full.Total)}
+			cell(p.Sample.Epsilon), cell(p.Sample.Delta), cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative),
+			cell(p.Full.Total)}
 		out = append(out, r)
 	}
 	return out

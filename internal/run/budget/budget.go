@@ -107,7 +107,8 @@ func (b *Budget) taken(files []ledger.File) error {
 		return problem(
 			"holds what this job released of "+slice.String()+" before, from other data or from another ledger; it is never overwritten",
 			"move that folder away, or name another; a revision of the slice is a new release and spends again")
-	case ok && r.Job.Name == b.plan.Job.Name && r.Dataset.Slice != nil && slice.Is != "" && *r.Dataset.Slice != (report.Slice{Column: slice.Column, Is: slice.Is}):
+	case ok && r.Job.Name == b.plan.Job.Name && r.Dataset.Slice != nil && slice.Is != "" &&
+		*r.Dataset.Slice != (report.Slice{Column: slice.Column, Is: slice.Is}):
 		return problem(
 			"holds what this job released of another slice, "+r.Dataset.Slice.Column+" = "+r.Dataset.Slice.Is+"; it is never overwritten",
 			"name a folder for each slice, with the variable that names the slice in it")
@@ -186,7 +187,8 @@ func (b *Budget) wait(ctx context.Context, t *run.OpenedTable, ask func() (ledge
 		case s.Busy:
 			b.options.Observe(run.Progress{Kind: "waiting"})
 			if time.Since(start) >= limit {
-				return s, failure.New(failure.ExitLedger, "RUN_ELSEWHERE", "another run of this job is at work and did not finish in %s; nothing was drawn and nothing debited", limit)
+				return s, failure.New(failure.ExitLedger, "RUN_ELSEWHERE",
+					"another run of this job is at work and did not finish in %s; nothing was drawn and nothing debited", limit)
 			}
 			if err := sleep(ctx, pause); err != nil {
 				return s, err

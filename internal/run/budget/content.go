@@ -31,7 +31,8 @@ func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
 
 // identified is fingerprint where the content of the slice is found by slice, which is OpenedTable.SliceContent or stands
 // for it.
-func (b *Budget) identified(ctx context.Context, t *run.OpenedTable, slice func(table.Key, []string) (table.Fingerprint, map[string]table.Fingerprint, error)) error {
+func (b *Budget) identified(ctx context.Context, t *run.OpenedTable,
+	slice func(table.Key, []string) (table.Fingerprint, map[string]table.Fingerprint, error)) error {
 	if err := t.Load(ctx); err != nil {
 		return err
 	}

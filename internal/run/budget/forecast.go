@@ -232,11 +232,13 @@ func noteOf(p *plan.Priced, begun *ledger.Node, at int64, s ledger.Standing, ref
 	case step != nil:
 		note := step.Text() + "; it is not paid yet"
 		if !step.Alike() {
-			note += "; once it is, a slice with the same rows as an earlier one is refused: for a panel name the column of the units and say periods_of_unit, or see ledger separate"
+			note += "; once it is, a slice with the same rows as an earlier one is refused: for a panel name the column of the units and say " +
+				"periods_of_unit, or see ledger separate"
 		}
 		return note
 	case s.Compare:
-		return "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data " + again
+		return "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data " +
+			again
 	case s.Busy:
 		return "a run of this plan is at work"
 	case panel != nil && begun == nil:

@@ -18,7 +18,8 @@ import (
 const MostPlans = 50
 
 // ErrMoved is the end of a plan that was overtaken before its debit.
-var ErrMoved = failure.New(failure.ExitLedger, "RUN_OVERTAKEN", "other jobs used the same kept sample, collected table, panel or series again and again while this one was planned; nothing was drawn and nothing debited")
+var ErrMoved = failure.New(failure.ExitLedger, "RUN_OVERTAKEN", "other jobs used the same kept sample, collected table, "+
+	"panel or series again and again while this one was planned; nothing was drawn and nothing debited")
 
 // NewIDs chooses the ids of the draws that a run will keep, by the names of the draws.
 // An id says nothing of the rows.

@@ -58,7 +58,8 @@ func Open(ctx context.Context, p *plan.Priced, t *run.OpenedTable, ids map[strin
 	switch missing := errors.As(err, &known) && known.Code == ledger.CodeMissing; {
 	case !missing:
 	case named && !o.CreateLedger:
-		return nil, failure.New(failure.ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn", noLedger(p.Job, at))
+		return nil, failure.New(failure.ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn",
+			noLedger(p.Job, at))
 	default:
 		// A job whose output folder holds other things than releases is refused, and no ledger
 		// is made for it. Releases are a matter for the ledger: see witness.
@@ -82,7 +83,8 @@ func Open(ctx context.Context, p *plan.Priced, t *run.OpenedTable, ids map[strin
 	if err != nil {
 		return nil, err
 	}
-	return &Budget{plan: p, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t), Made: made}, nil
+	return &Budget{plan: p, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t),
+		Made: made}, nil
 }
 
 // openLedger opens the ledger, and holds it to the releases beside the output.

@@ -152,7 +152,8 @@ func (s *Series) read(ctx context.Context, set *run.Mechanisms, of *run.Slices, 
 		}
 	}
 	if err := failed(s.plan.Planned, sums, at); err != nil && at > 0 { // the series is paid for, and this step loses nothing
-		f := failure.As(run.CodeOf(ctx, err), failure.ExitBug, "INTERNAL", "the slices could not be added up"+failure.SpentOnly).(*failure.Failure)
+		f := failure.As(run.CodeOf(ctx, err), failure.ExitBug, "INTERNAL",
+			"the slices could not be added up"+failure.SpentOnly).(*failure.Failure)
 		return failure.New(f.Exit, f.Code,
 			"%s; %s was not measured: mend the table and run it again, which costs nothing; "+
 				"a job that says otherwise of its columns is another series",

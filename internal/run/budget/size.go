@@ -45,5 +45,6 @@ func SizeIsPublic(ctx context.Context, j *job.Job) error {
 	}
 	return failure.InJob(j, "dataset.relation", fmt.Sprintf(
 		"is replace-one, and the ledger knows the data set %s under add-remove alone, where the number of units is secret", j.Dataset.ID),
-		"say relation: add-remove; if the size is public after all, whoever looks after the budget opens an account for it with dprelease ledger init")
+		"say relation: add-remove; if the size is public after all, whoever looks after the budget opens an account for it with "+
+			"dprelease ledger init")
 }

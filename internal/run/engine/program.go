@@ -56,10 +56,12 @@ func Find(self string) (string, error) {
 		return path, nil
 	}
 	return "", failure.New(failure.ExitPlugin, "ENGINE_MISSING",
-		"the job says engine, and the program %s is not in the folder of this program (docs/how-to/beam.md); nothing was drawn and nothing debited", name)
+		"the job says engine, and the program %s is not in the folder of this program (docs/how-to/beam.md); "+
+			"nothing was drawn and nothing debited", name)
 }
 
-var errStart = failure.New(failure.ExitPlugin, "ENGINE_REFUSED", "the program of the engine does not start; nothing was drawn and nothing debited")
+var errStart = failure.New(failure.ExitPlugin, "ENGINE_REFUSED",
+	"the program of the engine does not start; nothing was drawn and nothing debited")
 
 // Start starts the program at a path for a job.
 func Start(path string, e *job.Engine) (*Program, error) {

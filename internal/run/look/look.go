@@ -168,7 +168,8 @@ func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (
 }
 
 func newLook(j *job.Job) *Look {
-	return &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1, Job: report.Job{Name: j.Name, Digest: j.Digest()},
+	return &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1,
+		Job:     report.Job{Name: j.Name, Digest: j.Digest()},
 		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Releases: []LookRelease{}, Failures: []LookedFailure{}}
 }
 
@@ -232,7 +233,8 @@ func (l *Look) WriteText(w io.Writer) error {
 	for _, t := range l.Tables {
 		parts := append([]report.Fact{{Label: "rows", Text: fmt.Sprint(t.Rows)}}, t.facts()...)
 		for _, name := range slices.Sorted(maps.Keys(t.Without)) {
-			parts = append(parts, report.Fact{Label: "without " + name, Text: fmt.Sprintf("%d of its units have no row in table %s", t.Without[name], name)})
+			parts = append(parts,
+				report.Fact{Label: "without " + name, Text: fmt.Sprintf("%d of its units have no row in table %s", t.Without[name], name)})
 		}
 		sections = append(sections, report.Facts{Title: "table " + t.Name, All: parts})
 	}
@@ -267,13 +269,15 @@ func (l *Look) facts() (out []report.Fact) {
 		add("units", "%d rows name no unit, %d rows name a unit that has another row", u.Missing, u.Repeated)
 	}
 	for _, d := range l.Draws {
-		for _, text := range append([]string{fmt.Sprintf("%d units in the frame, %d rows in none of them", d.Units, d.Outside)}, append(slices.Clone(d.Strata), d.Differ...)...) {
+		for _, text := range append([]string{fmt.Sprintf("%d units in the frame, %d rows in none of them", d.Units, d.Outside)},
+			append(slices.Clone(d.Strata), d.Differ...)...) {
 			add("draw "+d.Name, "%s", text)
 		}
 	}
 	for _, r := range l.Releases {
 		if g := r.Groups; g != nil {
-			add("release "+r.Release, "the table holds %d of %d groups by %s; the smallest has %d rows", g.Held, g.Possible, strings.Join(g.By, ", "), g.Smallest)
+			add("release "+r.Release, "the table holds %d of %d groups by %s; the smallest has %d rows", g.Held, g.Possible,
+				strings.Join(g.By, ", "), g.Smallest)
 		}
 		add("release "+r.Release, "%s", r.text())
 	}
@@ -314,7 +318,8 @@ func (c *LookColumn) unusable(rows int64) string {
 	case 2*c.Fields > c.Unread:
 		reason = "they hold several fields: dataset.source.delimiter names another character than the one between the fields"
 	}
-	return fmt.Sprintf("column %s: %d of %d values are texts that are no number, so what is released of it would be about the others; %s", c.Name, c.Unread, rows, reason)
+	return fmt.Sprintf("column %s: %d of %d values are texts that are no number, so what is released of it would be about the others; %s",
+		c.Name, c.Unread, rows, reason)
 }
 
 // facts lists the findings in a column.

@@ -42,10 +42,12 @@ func (l *Look) shapes(ctx context.Context, viewers []*viewer, p *plan.Planned) e
 		l.fails("INVALID_JOB", "%s", known.Error())
 		return nil
 	case errors.Is(err, run.ErrMember):
-		l.fails("DATA_UNIT", "table %s: column %s: a member has two rows, and tables that name members do not say whose their rows are", m.Table, m.Column)
+		l.fails("DATA_UNIT", "table %s: column %s: a member has two rows, and tables that name members do not say whose their rows are",
+			m.Table, m.Column)
 		return nil
 	case errors.Is(err, units.ErrNullKey):
-		l.fails("DATA_UNIT", "a row names a member that table %s does not have, or none; say unit.missing: drop in its table to leave it out", m.Table)
+		l.fails("DATA_UNIT", "a row names a member that table %s does not have, or none; say unit.missing: drop in its table to leave it out",
+			m.Table)
 		return nil
 	}
 	for i, v := range viewers {
@@ -99,7 +101,8 @@ func (v *viewer) units(ctx context.Context, shaped *run.Look, i int) error {
 		return nil
 	}
 	if l.UnitRows = f; d.OneRow && repeated > 0 {
-		l.fails("DATA_UNIT", "column %s: %d rows name a unit that has another row, and unit.rows is 1; fold or cap the table where a unit has several rows", column, repeated)
+		l.fails("DATA_UNIT", "column %s: %d rows name a unit that has another row, and unit.rows is 1; fold or cap the table where a unit "+
+			"has several rows", column, repeated)
 	}
 	if d.Key.Missing == job.NoUnitRefuse && f.NullRows > 0 {
 		l.fails("DATA_UNIT", "column %s: %d rows name no unit; say dataset.unit.missing: drop or own", column, f.NullRows)

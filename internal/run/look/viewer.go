@@ -155,8 +155,9 @@ func (v *viewer) weigh() {
 		} else {
 			continue // declare has said why
 		}
-		v.look.Columns = append(v.look.Columns, LookColumn{Name: c.Name + ", as weights", Declared: fmt.Sprintf("weights from 1 to %s", rational.Format(w.AtMost)),
-			Stored: "weights below 1 and above the bound are clipped to it", holds: job.Number})
+		v.look.Columns = append(v.look.Columns,
+			LookColumn{Name: c.Name + ", as weights", Declared: fmt.Sprintf("weights from 1 to %s", rational.Format(w.AtMost)),
+				Stored: "weights below 1 and above the bound are clipped to it", holds: job.Number})
 	}
 }
 
@@ -293,10 +294,12 @@ func (v *viewer) say() {
 			continue
 		}
 		if out.Missing > 0 && declared.Missing.Rule == job.Refuse {
-			v.look.fails("DATA_MISSING", "column %s has %d missing values%s; say missing: drop or missing: {impute: VALUE}", out.Name, out.Missing, out.unreadText())
+			v.look.fails("DATA_MISSING", "column %s has %d missing values%s; say missing: drop or missing: {impute: VALUE}", out.Name,
+				out.Missing, out.unreadText())
 		}
 		if out.Outside > 0 && declared.Outside.Rule == job.Refuse {
-			v.look.fails("DATA_OUTSIDE", "column %s has %d values outside its domain; say outside: drop or outside: {impute: VALUE}, or add them to the domain", out.Name, out.Outside)
+			v.look.fails("DATA_OUTSIDE", "column %s has %d values outside its domain; say outside: drop or outside: {impute: VALUE}, "+
+				"or add them to the domain", out.Name, out.Outside)
 		}
 	}
 }

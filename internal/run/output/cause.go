@@ -37,5 +37,6 @@ func Unpublished(err error) error {
 			break
 		}
 	}
-	return failure.Resting(failure.New(failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written: %s; they are stored: mend that and run the job again", why))
+	return failure.Resting(failure.New(failure.ExitNotPublished, "NOT_PUBLISHED",
+		"the releases could not be written: %s; they are stored: mend that and run the job again", why))
 }

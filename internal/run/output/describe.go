@@ -129,7 +129,8 @@ func believed(p *plan.Priced) []report.Belief {
 		report.BelievedLookup: slices.ContainsFunc(j.TableNames(), func(name string) bool {
 			return slices.ContainsFunc(j.Of(name).Dataset.Lookups, func(l job.Lookup) bool { return l.Public })
 		}),
-		report.BelievedPlugin: slices.ContainsFunc(p.Releases(), func(r *plan.PricedRelease) bool { builtin, _ := r.Mech.Origin(); return !builtin }),
+		report.BelievedPlugin: slices.ContainsFunc(p.Releases(),
+			func(r *plan.PricedRelease) bool { builtin, _ := r.Mech.Origin(); return !builtin }),
 	}
 	return slices.DeleteFunc(slices.Clone(report.Beliefs), func(b report.Belief) bool { return !rests[b] })
 }
@@ -239,7 +240,8 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 			Name: r.Job.Mechanism, Version: about.Version, Builtin: builtin, SHA256: sha256, SelfNoising: about.SelfNoising,
 			Sandbox: r.Mech.Confined(), Result: resultOf(builtin, r, d.KeysOf(j, r)),
 		},
-		Params: r.Job.Params, Interval: r.Level(), Where: r.Job.Where.Text, Having: r.Job.Having.Text, By: r.Job.By, Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
+		Params: r.Job.Params, Interval: r.Level(), Where: r.Job.Where.Text, Having: r.Job.Having.Text, By: r.Job.By,
+		Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
 		Positions: report.NewPositions(event, g.Delta),
 	}
 	if asked, cost, err := r.Rho(d.PlannedDraw, j.Dataset.Relation); err != nil {

@@ -18,7 +18,8 @@ import (
 // mechanism's word on its noise, and what the design does to a value of the form
 // that the mechanism says it has.
 func expectedError(j *job.Job, d samplers.Design, r *job.Release, e sdk.ExpectedError) report.ExpectedError {
-	out := report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note, Unsure: e.Unsure, Range: plan.Span(j, d, e.Linear)}
+	out := report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note, Unsure: e.Unsure,
+		Range: plan.Span(j, d, e.Linear)}
 	if e.Linear == nil && e.SamplingNote == "" && e.NoiseSD == 0 && e.Half95 == 0 {
 		return out // a remark
 	}
@@ -106,7 +107,8 @@ func insteadText(j *job.Job, d samplers.Design, r *plan.PricedRelease, taken rep
 			": a ratio of two sums has a standard error of at most %.4g, a difference from the middle of the bounds of at most %.4g; "+
 				"assume tells which is smaller: mean and sd of the column, or assume_share of the release", a, b)
 	}
-	return fmt.Sprintf(": as assumed, a ratio of two sums has a standard error of %.4g, a difference from the middle of the bounds of %.4g", a, b)
+	return fmt.Sprintf(": as assumed, a ratio of two sums has a standard error of %.4g, a difference from the middle of the "+
+		"bounds of %.4g", a, b)
 }
 
 // samplingOf returns what drawing from a table by a design adds to the error e. The
@@ -131,7 +133,8 @@ func samplingOf(j *job.Job, d samplers.Design, r *job.Release, e sdk.ExpectedErr
 				return &report.Sampling{BoundSD: &zero}, nil
 			}
 			per := math.Abs(l.Scale) * math.Sqrt(q*(1-q)) * math.Max(math.Abs(l.Low), math.Abs(l.High))
-			return nil, fmt.Errorf("its standard deviation is at most %.4g·√n, where n, the number of rows that count towards the value, is secret", per)
+			return nil, fmt.Errorf("its standard deviation is at most %.4g·√n, where n, the number of rows that count towards the value, "+
+				"is secret", per)
 		}
 		if err != nil {
 			return nil, err
@@ -151,7 +154,8 @@ func samplingOf(j *job.Job, d samplers.Design, r *job.Release, e sdk.ExpectedErr
 	}
 }
 
-// ofResiduals returns the part of the draw in the error of a quotient: to first order that of the sum of the differences of values from their mean.
+// ofResiduals returns the part of the draw in the error of a quotient: to first order that of the sum of the
+// differences of values from their mean.
 func ofResiduals(j *job.Job, d samplers.Design, r *job.Release, l sdk.Linear) (*report.Sampling, error) {
 	whole := l
 	if d.Kind() != "poisson" { // from a mean near one bound the values of a large unit may differ by the whole range
@@ -175,7 +179,8 @@ func ofResiduals(j *job.Job, d samplers.Design, r *job.Release, l sdk.Linear) (*
 // only a form, which is for the planner to simulate.
 func assumed(j *job.Job, r *job.Release, l *sdk.Linear) (*samplers.Moments, string) {
 	if p := plan.AssumedShare(r); p > 0 && l.Column == "" && l.Adds == "" {
-		return &samplers.Moments{Mean: p + l.Low, SD: math.Sqrt(p * (1 - p)), KnownMean: true}, fmt.Sprintf("the share is %g, as the job assumes", p)
+		return &samplers.Moments{Mean: p + l.Low, SD: math.Sqrt(p * (1 - p)), KnownMean: true},
+			fmt.Sprintf("the share is %g, as the job assumes", p)
 	}
 	for _, c := range j.Dataset.Columns {
 		a := c.Assume

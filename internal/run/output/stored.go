@@ -139,7 +139,8 @@ func StoredResults(rep report.Report, files []ledger.File) map[string]sdk.Result
 		rows := 0
 		for _, c := range t.Columns {
 			rows = max(rows, len(c.Float64), len(c.Int64), len(c.Text))
-			result.Columns = append(result.Columns, sdk.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, String: c.Text, Blank: c.Blank})
+			result.Columns = append(result.Columns,
+				sdk.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, String: c.Text, Blank: c.Blank})
 		}
 		if rows > 0 {
 			out[r.Name] = result

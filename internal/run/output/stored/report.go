@@ -66,7 +66,8 @@ func readReport(dir string) (report.Report, error) {
 	case head.Version == nil:
 		return r, unreadable("%s is not a report: it has no version; %s", path, restore)
 	case *head.Version != report.Version:
-		return r, unreadable("%s is of version %d, and this program reads version %d; use the dprelease that wrote it", path, *head.Version, report.Version)
+		return r, unreadable("%s is of version %d, and this program reads version %d; use the dprelease that wrote it", path, *head.Version,
+			report.Version)
 	}
 	schema, err := reportSchema()
 	if err != nil {
