@@ -3,7 +3,7 @@ package linear
 // NarrowLucky takes the margin of Gaussian noise for Laplace noise, as was done before, until the function that it returns is called.
 func NarrowLucky() (back func()) {
 	old := luckyMargins
-	luckyMargins[0] = old[1]
+	luckyMargins.laplace, luckyMargins.squares = old.gaussian, old.gaussian
 	return func() { luckyMargins = old }
 }
 

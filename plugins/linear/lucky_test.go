@@ -87,8 +87,8 @@ func TestValuesShownByLuck(t *testing.T) {
 			params, kind    string
 			whole, of, twin float64 // rows of a group: of a whole table, of a draw, and of the twin's table
 		}{
-			{mean.Mechanism{}, `"column":"x"`, "laplace", 9, 11, 4}, {proportion.Mechanism{}, `"column":"x","from":40`, "laplace", 9, 7, 4},
-			{ratio.Mechanism{}, `"numerator":"x","denominator":"y"`, "laplace", 14, 24, 8}, {variance.Mechanism{}, `"column":"x"`, "laplace", 13, 13, 5},
+			{mean.Mechanism{}, `"column":"x"`, "laplace", 8, 9, 4}, {proportion.Mechanism{}, `"column":"x","from":40`, "laplace", 8, 5, 4},
+			{ratio.Mechanism{}, `"numerator":"x","denominator":"y"`, "laplace", 12, 22, 8}, {variance.Mechanism{}, `"column":"x"`, "laplace", 13, 13, 5},
 			{mean.Mechanism{}, `"column":"x"`, "gaussian", 13, 16, 0}, {proportion.Mechanism{}, `"column":"x","from":40`, "gaussian", 13, 14, 0},
 		} {
 			sizes := map[string]float64{"": c.whole, `,"square":0.9`: c.of}
