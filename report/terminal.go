@@ -272,6 +272,11 @@ func said(w words, r *Report, e Release) (out []document.Part) {
 	add("terminal.limits", limitText(w, e, r.Dataset, true)...)
 	add("terminal.weights", e.Weights.text(w)...)
 	add("terminal.keys_of", e.Keys.text(w, r.Dataset)...)
+	for _, f := range e.Fields {
+		if f.Name == "count" && f.Doc != "" {
+			add("terminal.count", w.note(f.Doc))
+		}
+	}
 	add("terminal.event", e.Guarantee.EventText)
 	add("provenance.mechanism", e.Mechanism.Version+", "+e.Mechanism.origin(w))
 	return out

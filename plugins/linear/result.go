@@ -18,9 +18,19 @@ const (
 )
 
 // Counted is the field of that column.
-func Counted() sdk.Field {
-	return sdk.Field{Name: CountField, Type: sdk.Float64, Statistic: sdk.StatisticCount,
-		Doc: "the number of values, with noise; with design weights it estimates the population's"}
+func Counted(d sdk.Design) sdk.Field {
+	return sdk.Field{Name: CountField, Type: sdk.Float64, Statistic: sdk.StatisticCount, Doc: "the number of values, with noise; " + About(d)}
+}
+
+// About says what a sum over the rows of a design is about: rows of equal weight count once each, others with their weights.
+func About(d sdk.Design) string {
+	switch {
+	case !d.EqualWeights:
+		return "it is about the population, by weights"
+	case d.Kind == "full" || d.Rate == 1:
+		return "it is about the table"
+	}
+	return "it is about the sample, and not the population"
 }
 
 // Estimating returns fields whose first one, the estimate, has a statistic.

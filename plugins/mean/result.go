@@ -11,7 +11,7 @@ import (
 func (l *layout) numbers() []sdk.Field {
 	fields := l.params.Interval.WithError(linear.Estimating(sdk.StatisticMean, linear.Fields("the mean", 0)))
 	if l.queries[0].Divisor == 0 {
-		fields = append(fields, linear.Counted())
+		fields = append(fields, linear.Counted(l.public.Design))
 	}
 	fields = append(fields, linear.Flag(linear.TooFew))
 	if len(l.queries) == 1 { // with several columns each row has its own unit

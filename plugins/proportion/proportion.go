@@ -52,7 +52,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := linear.Counted()
+	count := linear.Counted(req.Public.Design)
 	cells, noise, err := p.Read(req.Public, append(p.Interval.WithError(linear.Fields("", 0, count)), linear.Flag(linear.TooFew)))
 	if err != nil {
 		return nil, err

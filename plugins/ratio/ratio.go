@@ -38,11 +38,11 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 }
 
 // output are the columns of the result beside the groups.
-func output(p params) []sdk.Field {
+func output(p params, d sdk.Design) []sdk.Field {
 	above, below := []string{p.Numerator}, []string{p.Denominator}
 	sums := []sdk.Field{
-		linear.Number(linear.AboveField, "the sum above the line, with noise; with design weights it estimates the population's"),
-		linear.Number(linear.BelowField, "the sum below the line, with noise; with design weights it estimates the population's"),
+		linear.Number(linear.AboveField, "the sum above the line, with noise; "+linear.About(d)),
+		linear.Number(linear.BelowField, "the sum below the line, with noise; "+linear.About(d)),
 	}
 	sums[0].Of, sums[1].Of = above, below
 	quotient := linear.Of(p.Interval.WithError(linear.Fields("the ratio of the sums", 0)), above, below)
@@ -78,7 +78,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if q.columns[1].Lower < 0 {
 		return nil, fmt.Errorf("denominator: %q has a negative lower bound; a ratio needs values of at least 0 below the line", p.Denominator)
 	}
-	cells, noise, err := p.Read(req.Public, output(p))
+	cells, noise, err := p.Read(req.Public, output(p, req.Public.Design))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	}
 	q.squares(p.Interval)
 	return &linear.Form{
-		Cells: cells, Noise: noise, Output: output(p),
+		Cells: cells, Noise: noise, Output: output(p, req.Public.Design),
 		Queries:  []linear.Query{{Values: q.columns[:], Reach: linear.Box(q.ranges[:q.parts]...), Add: q.add}},
 		Errors:   func(n []linear.Noise) []sdk.ExpectedError { return q.expected(req.Public, n[0]) },
 		Estimate: func(_ int, sums []int64, n linear.Noise) linear.Estimate { return q.estimate(sums, n) },

@@ -41,7 +41,7 @@ func (m Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk
 }
 
 // output are the columns of the result beside the groups.
-func (m Mechanism) output(p params) []sdk.Field {
+func (m Mechanism) output(p params, d sdk.Design) []sdk.Field {
 	what, of, statistic := "the variance of the values", []string{p.Column, p.Column}, sdk.StatisticVariance
 	if m.root {
 		statistic = sdk.StatisticSD
@@ -50,7 +50,7 @@ func (m Mechanism) output(p params) []sdk.Field {
 	mean := linear.Number("mean", "the mean of the values, with noise")
 	mean.Of = []string{p.Column}
 	fields := p.Interval.WithError(linear.Estimating(statistic, linear.Fields(what, 0)))
-	return slices.Insert(append(linear.Of(fields, of, nil), linear.Flag(linear.TooFew)), 2, mean, linear.Counted())
+	return slices.Insert(append(linear.Of(fields, of, nil), linear.Flag(linear.TooFew)), 2, mean, linear.Counted(d))
 }
 
 func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
@@ -66,7 +66,7 @@ func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
 	if width > 1e150 || width < 1e-150 || math.Max(math.Abs(c.Lower), math.Abs(c.Upper)) > 1e300 {
 		return nil, fmt.Errorf("column: the bounds of %q must be of ordinary size", c.Name)
 	}
-	cells, noise, err := p.Read(req.Public, m.output(p))
+	cells, noise, err := p.Read(req.Public, m.output(p, req.Public.Design))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
 		s.moments.Rows = float64(d.SampleSize)
 	}
 	return &linear.Form{
-		Cells: cells, Noise: noise, Output: m.output(p),
+		Cells: cells, Noise: noise, Output: m.output(p, req.Public.Design),
 		Queries: []linear.Query{s.moments.Query},
 		Errors: func(n []linear.Noise) []sdk.ExpectedError {
 			return []sdk.ExpectedError{s.expected(req.Public, n[0])}

@@ -89,6 +89,12 @@ func TestForecastIsTheInterval(t *testing.T) {
 				t.Errorf("%s of %s: no forecast: %+v", c.mechanism, from, rep.Releases[0].Expected[0])
 				continue
 			}
+			for _, f := range rep.Releases[0].Fields { // one fact, one sentence, in the report, its page and beside the file
+				want := map[string]string{"all": "; it is about the table", "s": "; it is about the sample, and not the population"}[from]
+				if f.Name == "count" && !strings.HasSuffix(f.Doc, want) {
+					t.Errorf("%s of %s: %s", c.mechanism, from, f.Doc)
+				}
+			}
 			rows := map[string]int{"all": 8000, "s": 2000}[from]
 			half := intervalOf(t, p.Releases()[0], mechanisms[c.mechanism], rows)
 			low, high := 0.85, 1.2
