@@ -22,7 +22,7 @@ func Counted(d sdk.Design) sdk.Field {
 	return sdk.Field{Name: CountField, Type: sdk.Float64, Statistic: sdk.StatisticCount, Doc: "the number of values, with noise; " + About(d)}
 }
 
-// About says what a sum over the rows of a design is about: rows of equal weight count once each, others with their weights.
+// About names the rows that a sum over a design is about: rows of equal weight count once each, others with their weights.
 func About(d sdk.Design) string {
 	switch {
 	case !d.EqualWeights:
