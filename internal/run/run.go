@@ -225,8 +225,7 @@ func (r *Runner) begin(ctx context.Context, d *plan.PlannedDraw) (*picker, error
 		return nil, err
 	}
 	bounded := slices.ContainsFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Bounds != "" })
-	again := r.index != nil || len(d.Releases) > together || r.views[0].folds() || len(d.Keys) > 0 || bounded
-	picks := newPicker(selector, strata, again)
+	picks := newPicker(selector, strata, len(d.Releases) > together || len(d.Keys) > 0 || bounded)
 	picks.recorder = r.Recorders[d.Name]
 	if err := picks.takeAll(d.Design, r.population); err != nil || r.index == nil {
 		return picks, err

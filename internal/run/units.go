@@ -157,7 +157,7 @@ func (v *tableView) checkUnit(ctx context.Context) error {
 	switch d := &v.job.Dataset; {
 	case v.index != nil && d.OneRow:
 		wrong, err = repeats(v.index, v.population)
-	case v.index == nil && d.Key.Column != "" && !d.Folds():
+	case v.index == nil && d.Key.Column != "":
 		var index *units.Index
 		if index, err = numbered(v.table.memory, units.OwnNulls, func(index *units.Index) error {
 			return v.table.addKeys(ctx, index, d.Key.Column, units.DropNulls)

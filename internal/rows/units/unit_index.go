@@ -55,7 +55,7 @@ func NewIndex(spec IndexSpec) (*Index, error) {
 	}
 	spec.Memory = cmp.Or(spec.Memory, table.DefaultMemory)
 	x := &Index{spec: spec, keys: newKeyer(spec.Null)}
-	x.numbers = numbers{dir: spec.Dir, room: max(1, spec.Memory/2/(4*chunkRows))}
+	x.numbers = numbers{dir: spec.Dir, room: max(1, spec.Memory/4/(4*chunkRows))}
 	return x, nil
 }
 
