@@ -108,8 +108,8 @@ func lede(w words, r *Report) string {
 	for _, e := range r.Releases {
 		kinds = appendNew(kinds, w.Or("mechanism."+e.Mechanism.Name, e.Mechanism.Name))
 	}
-	if len(kinds) > 5 {
-		kinds = append(kinds[:5], "…")
+	if len(kinds) > 3 {
+		kinds = append(kinds[:3], "…")
 	}
 	data := r.Dataset.ID
 	if s := r.Dataset.Slice; s != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/say/sentence"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/report"
 )
@@ -141,6 +142,22 @@ func inOrder(t *testing.T, page string, parts ...string) {
 			continue
 		}
 		rest = after
+	}
+}
+
+// A reader sees the first figure after at most sixty words, in each language.
+func TestFirstFigure(t *testing.T) {
+	for _, name := range []string{"schools", "series"} {
+		for _, language := range sentence.Languages {
+			r, values := load(t, name)
+			r.Publication = &report.Publication{Title: "A title of a page", Publisher: "An office", Period: "2026", Language: language}
+			_, page, _ := strings.Cut(html(t, draw(t, r), r, values, false), "<header>")
+			before, _, found := strings.Cut(page, `<td class="e">`)
+			text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(before, " ")
+			if n := len(strings.Fields(text)); !found || n > 60 {
+				t.Errorf("%s in %s: the first figure comes after %d words: %s", name, language, n, text)
+			}
+		}
 	}
 }
 

@@ -223,7 +223,7 @@ func described(w words, bars []bar) string {
 	var parts []string
 	for i, b := range bars {
 		if i == 6 {
-			parts = append(parts, w.t("result.and_more", len(bars)-i))
+			parts = append(parts, w.t("first.more", len(bars)-i))
 			break
 		}
 		text := b.text(w)

@@ -94,7 +94,7 @@ func attackFigure(w words, after, before verdict.Curve, sampled bool, id, title,
 	share := figure.Even(func(x float64) string { return percent(x) })
 	p := figure.NewFrame(figure.Axis{Name: w.t("figure.alarm"), Max: 1, Ticks: share},
 		figure.Axis{Name: w.t("figure.detection"), Max: 1, Ticks: share},
-		append(keys, figure.Key{Class: "dotted", Name: w.t("figure.guessing")})...)
+		append(keys, figure.Key{Class: "dotted", Name: w.t("chance.guess")})...)
 	p.Curve([]figure.Point{{X: 0, Y: 0}, {X: 1, Y: 1}}, "dotted")
 	if sampled {
 		p.Curve(powerCurve(before), "other")

@@ -78,7 +78,7 @@ func (t *Told) WriteText(out io.Writer, detail bool) error {
 		add("budget.gauge", g.Text)
 	}
 	add("terminal.late", t.Late)
-	add("terminal.ledger", t.Made)
+	add("budget.ledger", t.Made)
 	if names := r.Unconfined(); len(names) > 0 {
 		add("terminal.unconfined", strings.Join(names, ", ")+": "+w.t("provenance.unconfined"))
 	}
