@@ -25,7 +25,8 @@ func TestDesignEffect(t *testing.T) {
 		}
 		return out
 	}
-	rates := []string{"method: srswor, size: 100", "method: stratified, strata: town, rates: {a: 0.1, b: 0.2}", "relation: replace-one", "relation: add-remove", "size: 1000", "unit: row"}
+	rates := []string{"method: srswor, size: 100", "method: stratified, strata: town, rates: {a: 0.1, b: 0.2}",
+		"relation: replace-one", "relation: add-remove", "size: 1000", "unit: row"}
 	for _, c := range []struct {
 		name  string
 		r     *PricedRelease
@@ -60,7 +61,8 @@ func TestDesignEffect(t *testing.T) {
 			}
 		}
 		fields := names(c.r.Output())
-		if at := slices.Index(got, effectField); (at > 0) != (c.want != nil) || at > 0 && (got[at-1] != cvField || fields[slices.Index(fields, effectField)-1] != cvField) {
+		if at := slices.Index(got, effectField); (at > 0) != (c.want != nil) ||
+			at > 0 && (got[at-1] != cvField || fields[slices.Index(fields, effectField)-1] != cvField) {
 			t.Errorf("%s: the plan promises %q, the result has %q", c.name, fields, got)
 		}
 	}

@@ -26,7 +26,8 @@ func fewClusters(t *testing.T, clusters int, n, epsilon, between float64, seed u
 	}
 	column := sdk.Column{Name: "cluster", Type: sdk.Category, Domain: names, Missing: sdk.MissingRefuse}
 	m := float64(clusters)
-	req := lineartest.Request(fmt.Sprintf(`{"by":"g","column":"x","interval":{"level":95,"square":%v,"mean":%v,"rows":%v,"clusters":{"column":"cluster","most":200,"left":1,"within":0}}}`,
+	req := lineartest.Request(fmt.Sprintf(`{"by":"g","column":"x","interval":{"level":95,"square":%v,"mean":%v,"rows":%v,`+
+		`"clusters":{"column":"cluster","most":200,"left":1,"within":0}}}`,
 		m/(m-1), 1/(m-1), m), 0, x, groups(cells), column)
 	req.Target.Epsilon = epsilon
 	var xs []float64
@@ -39,7 +40,8 @@ func fewClusters(t *testing.T, clusters int, n, epsilon, between float64, seed u
 			}
 		}
 	}
-	out, err := sdktest.Run(mean.Mechanism{}, req, sdktest.Table{Rows: len(xs), Columns: map[string]sdk.Values{"x": {Float64: xs}, "g": {Codes: codes}, "cluster": {Codes: of}}}, newSeeded(seed))
+	table := sdktest.Table{Rows: len(xs), Columns: map[string]sdk.Values{"x": {Float64: xs}, "g": {Codes: codes}, "cluster": {Codes: of}}}
+	out, err := sdktest.Run(mean.Mechanism{}, req, table, newSeeded(seed))
 	if err != nil {
 		t.Fatal(err)
 	}
