@@ -27,7 +27,7 @@ func TestCatalog(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
 	bin, file := filepath.Join(dir, "trimmed-mean"), filepath.Join(dir, "catalog.json")
-	goRun(t, root+"/examples/plugins/trimmed-mean", "build", "-o", bin, ".")
+	goRun(t, root+"/examples/plugins/trimmed-mean", "build", "-ldflags=-s", "-o", bin, ".")
 	public, private, err := minisign.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func TestThirdParty(t *testing.T) {
 	const source = root + "/examples/plugins/trimmed-mean"
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "trimmed-mean")
-	goRun(t, source, "build", "-o", bin, ".")
+	goRun(t, source, "build", "-ldflags=-s", "-o", bin, ".")
 	goRun(t, source, "test", ".")
 
 	pinned := digestOf(t, bin)

@@ -136,7 +136,7 @@ func newScene(t *testing.T) *scene {
 		}
 	}()
 	s.fence(passed, func() error { return syscall.Kill(os.Getpid(), syscall.SIGUSR2) })
-	var x []string
+	x := []string{"-s", "-w"} // every start copies it
 	for k, v := range map[string]string{"table": s.table, "drop": s.drop, "tcp": tcp, "udp": udp, "socket": socket,
 		"abstract": s.marker, "victim": fmt.Sprint(os.Getpid()), "marker": s.marker} {
 		x = append(x, "-X", "main."+k+"="+v)
