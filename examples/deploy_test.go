@@ -61,7 +61,7 @@ func TestContainer(t *testing.T) {
 	}
 	run := func() string {
 		c := exec.Command("unshare", append(args, "bash", "-c", rooted, "bash", root, "run", "--json", "/work/job.yaml")...)
-		c.Env = append(os.Environ(), "USERSPEC="+spec)
+		c.Env = append(os.Environ(), "USERSPEC="+spec, "TMPDIR=") // /tmp, as in the image
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
