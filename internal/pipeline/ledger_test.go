@@ -302,7 +302,7 @@ func TestAlreadyReleasedShowsTheValues(t *testing.T) {
 		first, ok := strings.CutPrefix(texts[1].String(), "already released: nothing was drawn and nothing was debited\n")
 		var made []string // all but the line that says that the ledger is new
 		for line := range strings.Lines(texts[0].String()) {
-			if !strings.HasPrefix(line, "ledger ") {
+			if !strings.HasPrefix(line, "Ledger ") {
 				made = append(made, line)
 			}
 		}

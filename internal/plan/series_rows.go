@@ -180,13 +180,18 @@ func (r *PlannedRelease) Expected() (out []ExpectedError) {
 	if r.Additive() {
 		return append(out, r.Series.errors(louder*r.Plan.Errors[0].NoiseSD)...)
 	}
+	rows, most := r.Series.errors(louder), 0.0
+	for _, e := range rows {
+		most = math.Max(most, e.NoiseSD)
+	}
 	for _, e := range r.Plan.Errors {
+		e.Above, e.Over = e.Above.Times(most), e.Over.Times(most)
 		if e.Field, e.SamplingNote = "value", ""; !strings.HasPrefix(e.Note, sdk.NoUse) {
 			e.Note = "if nothing but one period were published: " + e.Note
 		}
 		out = append(out, ExpectedError{ExpectedError: e})
 	}
-	for _, e := range r.Series.errors(louder) {
+	for _, e := range rows {
 		note := fmt.Sprintf("%s: %.3g times that noise; %s", e.Note, e.NoiseSD, e.Beside)
 		out = append(out, ExpectedError{ExpectedError: sdk.ExpectedError{Field: "value", Note: note}})
 	}

@@ -366,6 +366,16 @@ type Term struct {
 	_ struct{}
 }
 
+// Times returns the term with so many times the noise, nil for none.
+func (t *Term) Times(x float64) *Term {
+	if t == nil {
+		return nil
+	}
+	out := *t
+	out.NoiseSD, out.Half95 = x*t.NoiseSD, x*t.Half95
+	return &out
+}
+
 // NoUse begins the note of a value that tells nothing, because its noise is larger than the whole
 // range in which it can lie. Where NoiseSD and Linear are given, the host finds that out itself.
 const NoUse = "no use: "
