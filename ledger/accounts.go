@@ -31,6 +31,15 @@ func (t *tx) account(k Key) (*Account, error) {
 	return a, t.inSlice(a, k.Slice.Is)
 }
 
+// opened finds the account of all slices, and refuses a key of which there is none.
+func (t *tx) opened(k Key) (*Account, error) {
+	a, err := t.account(k.account())
+	if err == nil && a == nil {
+		err = refuse(CodeAccount, "there is no account of %s", k)
+	}
+	return a, err
+}
+
 // accounts reads accounts, and holds each to its newest record.
 func (t *tx) accounts(where string, args ...any) ([]*Account, error) {
 	wrong := ""

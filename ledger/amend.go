@@ -137,11 +137,8 @@ var errNoReason = refuse(CodeLimit, "a change of an account needs a reason, whic
 func (l *Ledger) amend(ctx context.Context, k Key, f func(*tx, *Account) error) (a *Account, err error) {
 	k = k.account() // what is changed holds for all slices
 	err = l.write(ctx, func(t *tx) error {
-		if a, err = t.account(k); err != nil {
+		if a, err = t.opened(k); err != nil {
 			return err
-		}
-		if a == nil {
-			return refuse(CodeAccount, "there is no account of %s", k)
 		}
 		return f(t, a)
 	})

@@ -102,12 +102,9 @@ func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason s
 		return nil, refuse(CodeKept, "a change of the columns that an account keeps needs a reason, which is recorded")
 	}
 	err = l.write(ctx, func(t *tx) error {
-		a, err := t.account(k.account())
+		a, err := t.opened(k)
 		if err != nil {
 			return err
-		}
-		if a == nil {
-			return refuse(CodeAccount, "there is no account of %s", k)
 		}
 		if a.Keeps != nil && KeepsAll(a.Keeps, columns) {
 			return refuse(CodeKept, "the account of %s keeps %s already", k, columnsText(a.Keeps))

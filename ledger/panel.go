@@ -52,12 +52,9 @@ func (l *Ledger) ClosePanel(ctx context.Context, k Key, name, reason string) (ke
 		return "", refuse(CodeSample, "the end of a panel needs a reason, which is recorded")
 	}
 	err = l.write(ctx, func(t *tx) error {
-		a, err := t.account(k.account())
+		a, err := t.opened(k)
 		if err != nil {
 			return err
-		}
-		if a == nil {
-			return refuse(CodeAccount, "there is no account of %s", k)
 		}
 		id := PanelID(a.Key, name, true)
 		n, err := t.node(id)
