@@ -178,3 +178,12 @@ func (w *world) restore(t *testing.T, name string) {
 		w.raw(t, fmt.Sprintf("INSERT INTO dprelease_%s SELECT * FROM %s_%s", table, name, table))
 	}
 }
+
+// What a person wrote into a ledger is no formula in the CSV of its debits.
+func TestSpendsAreNoFormulas(t *testing.T) {
+	var out strings.Builder
+	s := shownLedger{Accounts: []shownAccount{{Dataset: "-d", Spends: []ledger.Spend{{By: "=cmd|'/c calc'!A0", Job: "@j"}}}}}
+	if err := s.writeCSV(&out); err != nil || !strings.Contains(out.String(), "0,,'=cmd|'/c calc'!A0,'-d,,,'@j,") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/report"
 )
 
 // shownAccount is an account for people and programs.
@@ -416,8 +417,12 @@ func (s *shownLedger) writeCSV(w io.Writer) error {
 			for _, r := range d.Charges {
 				names = append(names, r.Name)
 			}
-			lines = append(lines, []string{strconv.FormatInt(d.Release, 10), d.At, d.By, a.Dataset, a.Unit, a.Relation, d.Job, d.Digest, d.State,
-				strings.Join(names, " "), number(d.Epsilon), number(d.Delta), d.Slice})
+			line := []string{strconv.FormatInt(d.Release, 10), d.At, d.By, a.Dataset, a.Unit, a.Relation, d.Job, d.Digest, d.State,
+				strings.Join(names, " "), number(d.Epsilon), number(d.Delta), d.Slice}
+			for k, text := range line {
+				line[k] = report.Cell(text)
+			}
+			lines = append(lines, line)
 		}
 	}
 	return c.WriteAll(lines)

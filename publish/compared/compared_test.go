@@ -84,6 +84,12 @@ func TestCompareHasLabels(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	var out strings.Builder
+	d.Rows[0].Label = "=1+1"
+	if err := c.WriteCSV(&out); err != nil || !strings.Contains(out.String(), "api_mean,'=1+1,") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	d.Rows[0].Label = "Index of 2000"
+	out.Reset()
 	if err := c.WriteText(&out); err != nil || !strings.Contains(out.String(), "  Academic index: ") || !strings.Contains(out.String(), "    Index of 2000 ") {
 		t.Errorf("%v: %s", err, out.String())
 	}

@@ -16,7 +16,7 @@ func (c *Comparison) WriteCSV(out io.Writer) error {
 	rows := [][]string{{"release", "value", "a", "b", "difference", "noise_low", "noise_high", "interval_low", "interval_high", "verdict"}}
 	for _, r := range c.Results {
 		for _, d := range r.Rows {
-			row := []string{r.Release, d.Label, "", "", "", "", "", "", "", d.Verdict}
+			row := []string{r.Release, report.Cell(d.Label), "", "", "", "", "", "", "", d.Verdict}
 			if !d.gap.Suppressed {
 				d.numbers(row[2:9])
 			}

@@ -145,21 +145,29 @@ func (b *book) dictionary() table {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// csv writes a table by RFC 4180, in UTF-8 without a mark.
+// csv writes a table by RFC 4180, in UTF-8 without a mark. No text is a formula (report.Cell).
 func (t table) csv() ([]byte, error) {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
-	head := make([]string, len(t.columns))
+	line := make([]string, len(t.columns))
 	for k, c := range t.columns {
-		head[k] = c.name
+		line[k] = report.Cell(c.name)
 	}
-	if err := w.Write(head); err != nil {
+	if err := w.Write(line); err != nil {
 		return nil, err
 	}
-	if err := w.WriteAll(t.rows); err != nil {
-		return nil, err
+	for _, row := range t.rows {
+		for k, c := range t.columns {
+			if line[k] = row[k]; !c.number() {
+				line[k] = report.Cell(row[k])
+			}
+		}
+		if err := w.Write(line); err != nil {
+			return nil, err
+		}
 	}
-	return out.Bytes(), nil
+	w.Flush()
+	return out.Bytes(), w.Error()
 }
 
 // nameSheets gives each table a name of its own that Excel takes: at most 31 letters, whatever their case.

@@ -17,7 +17,7 @@ func (b *book) csvw(t table) ([]byte, error) {
 	types := map[string]string{"string": "string", "int64": "integer", "float64": "double"}
 	columns := []map[string]any{}
 	for _, c := range t.columns {
-		one := map[string]any{"name": encoded(c.name), "titles": cmp.Or(c.label, c.name), "datatype": types[c.kind]}
+		one := map[string]any{"name": encoded(c.name), "titles": cmp.Or(c.label, report.Cell(c.name)), "datatype": types[c.kind]}
 		if c.doc != "" {
 			one["dc:description"] = c.doc
 		}
