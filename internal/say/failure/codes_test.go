@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/internal/say/failure/pages"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -75,7 +76,7 @@ func TestEveryCodeIsDeclared(t *testing.T) {
 // P33: every code that can end a run after a row was read stands on the page of what leaves, with what it tells at most.
 func TestEveryAnswerIsListed(t *testing.T) {
 	listed := map[string]int{}
-	for _, tale := range failure.Tales {
+	for _, tale := range pages.Tales {
 		if (tale.When == "") != (tale.Tells == "") {
 			t.Errorf("%s: when %q, tells %q", tale.Codes, tale.When, tale.Tells)
 		}
@@ -108,7 +109,7 @@ func TestEveryAnswerIsListed(t *testing.T) {
 		t.Fatalf("only %d codes were found in what reads rows", len(reads))
 	}
 	for _, c := range reads {
-		tale, ok := failure.TellsOf(c)
+		tale, ok := pages.TellsOf(c)
 		if slices.ContainsFunc(failure.All, func(d failure.Code) bool { return d.Name == c }) && (!ok || tale.Tells == "") {
 			t.Errorf("%s can end a run after a row was read, and tells.go does not say what it tells", c)
 		}
@@ -117,7 +118,7 @@ func TestEveryAnswerIsListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page, err := failure.InsertTales(string(b)); err != nil || page != string(b) {
+	if page, err := pages.InsertTales(string(b)); err != nil || page != string(b) {
 		t.Errorf("docs/what-leaves.md is not up to date: run go generate ./internal/say/failure (%v)", err)
 	}
 }
@@ -160,7 +161,7 @@ func TestExitCodesPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := failure.InsertCodes(string(b))
+	page, err := pages.InsertCodes(string(b))
 	if err != nil || page != string(b) {
 		t.Errorf("docs/exit-codes.md is not up to date: run go generate ./internal/say/failure (%v)", err)
 	}

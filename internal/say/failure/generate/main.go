@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/internal/say/failure/pages"
 )
 
 func main() {
@@ -15,8 +15,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: generate ROOT")
 		os.Exit(2)
 	}
-	for name, insert := range map[string]func(string) (string, error){"exit-codes.md": failure.InsertCodes,
-		"what-leaves.md": failure.InsertTales} {
+	for name, insert := range map[string]func(string) (string, error){"exit-codes.md": pages.InsertCodes,
+		"what-leaves.md": pages.InsertTales} {
 		if err := run(filepath.Join(os.Args[1], "docs", name), insert); err != nil {
 			fmt.Fprintln(os.Stderr, "generate:", err)
 			os.Exit(1)

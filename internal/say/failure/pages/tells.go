@@ -1,4 +1,4 @@
-package failure
+package pages
 
 import (
 	"fmt"
