@@ -113,7 +113,7 @@ func (l *Ledger) begin(ctx context.Context) error {
 	var version int
 	var head *head
 	look := func(t *tx) (err error) {
-		if version, err = t.version(); err == nil && version == schemaVersion {
+		if version, err = t.version(); err == nil && version == Version {
 			head, err = t.readHead("")
 		}
 		return err
@@ -132,9 +132,9 @@ func (l *Ledger) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	if version != schemaVersion {
+	if version != Version {
 		return refuse(CodeVersion, "the tables of %s have version %d, and this program knows version %d: use the program that wrote them; "+
-			"nothing was changed", l.address, version, schemaVersion)
+			"nothing was changed", l.address, version, Version)
 	}
 	if err := l.permitted(ctx); err != nil {
 		return err

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// schemaVersion is the version of the tables, which every ledger states. A program refuses a
+// Version is the version of the tables, which every ledger states. A program refuses a
 // ledger of any other version.
-const schemaVersion = 1
+const Version = 1
 
 // schema makes the tables. BLOB stands for the database's own type for bytes.
 var schema = []string{
@@ -113,7 +113,7 @@ func (t *tx) makeTables() error {
 			return err
 		}
 	}
-	return t.exec("INSERT INTO "+versionTable+" (one, version) VALUES (1, ?)", schemaVersion)
+	return t.exec("INSERT INTO "+versionTable+" (one, version) VALUES (1, ?)", Version)
 }
 
 // version returns the version of the tables that are there, or noTables.

@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plugin/wire"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/report"
 )
 
 // About is the answer of version.
@@ -16,11 +19,15 @@ type About struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	Job      int    `json:"job_language"`
+	Protocol int    `json:"plugin_protocol"`
+	Ledger   int    `json:"ledger"`
+	Report   int    `json:"report"`
 }
 
 // About returns what is known of this program: its version, and what it was built from and for.
 func (e *Environment) About() About {
-	a := About{Version: "development", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Job: job.Version}
+	a := About{Version: "development", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Job: job.Version, Protocol: wire.Version, Ledger: ledger.Version, Report: report.Version}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if v := info.Main.Version; v != "" && v != "(devel)" {
 			a.Version = v
