@@ -205,21 +205,24 @@ func (a Address) classify(err error) *Error {
 			return poison(CodeReadOnly, "%s cannot be opened by this user: its file must be readable, and its folder writable, "+
 				"because SQLite keeps two files beside it; to look at a ledger on a read-only disk, copy it", a)
 		case sqlite3.SQLITE_IOERR:
-			return poison(CodeUnreadable, "the disk of %s failed", a)
+			return poison(CodeUnreachable, "the disk of %s failed", a)
 		}
-	case errors.As(err, &p):
-		switch {
-		case p.Code == "53100":
-			return poison(CodeFull, "the disk of %s is full", a)
-		case p.Code == "25006" || p.Code == "42501":
-			return poison(CodeReadOnly, "%s cannot be written by this user", a)
-		case strings.HasPrefix(p.Code, "28"):
-			return poison(CodeAddress, "%s refuses this user, or the password", a)
-		case p.Code == "3D000":
-			return poison(CodeMissing, "there is no such database: %s", a)
-		}
+	case errors.As(err, &p) && p.Code == "53100":
+		return poison(CodeFull, "the disk of %s is full", a)
+	case errors.As(err, &p) && (p.Code == "25006" || p.Code == "42501"):
+		return poison(CodeReadOnly, "%s cannot be written by this user", a)
 	}
-	return poison(CodeUnreadable, "%s cannot be used: the connection or the disk failed", a)
+	switch postgres.CauseOf(err) {
+	case postgres.Untrusted:
+		return poison(CodeTLS, "the connection to %s cannot be encrypted as sslmode asks for: the server does not offer TLS, or its certificate "+
+			"is not trusted; sslmode=disable in the address does without", a)
+	case postgres.Denied:
+		return poison(CodeAddress, "%s refuses this user, or the password", a)
+	case postgres.Absent:
+		return poison(CodeMissing, "there is no such database: %s", a)
+	case postgres.Unreachable, postgres.Other:
+	}
+	return poison(CodeUnreachable, "%s cannot be used: the connection or the disk failed", a)
 }
 
 // prepare makes a new connection safe to use.

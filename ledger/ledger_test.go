@@ -471,7 +471,7 @@ func TestUnusable(t *testing.T) {
 		{"sqlite:" + dir, CodeAddress, true},
 		{"sqlite:" + text, CodeAddress, true},
 		{"sqlite:/proc/none/x.db", CodeUnreadable, true},
-		{"postgres://ledger:SECRET@127.0.0.1:1/none?connect_timeout=2", CodeUnreadable, true},
+		{"postgres://ledger:SECRET@127.0.0.1:1/none?connect_timeout=2", CodeUnreachable, true},
 	} {
 		_, err := Open(background, address(t, c.at), Options{Create: c.create})
 		if codeOf(err) != c.code && !(strings.Contains(c.at, "/proc") && err != nil) {

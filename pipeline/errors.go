@@ -87,7 +87,7 @@ func told(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &f):
-		out := &Failure{Exit: f.Exit, Code: f.Code, Message: f.Message, Spent: Spent(f.Cost()), Retry: Retry(f.Retry())}
+		out := &Failure{Exit: failure.Ends(f.Exit, f.Retry()), Code: f.Code, Message: f.Message, Spent: Spent(f.Cost()), Retry: Retry(f.Retry())}
 		if f.Code == "INTERRUPTED" || f.Code == "PLUGIN_CANCELED" {
 			out.cause = ctx.Err()
 		}

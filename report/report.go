@@ -90,7 +90,10 @@ type Dataset struct {
 	// Periods are those of a series, nil for a job without one.
 	Periods *Periods `json:"periods,omitempty"`
 	// Snapshot is the id of the snapshot that was read of an Iceberg table: a text, because it has more digits than a number of JSON.
-	Snapshot   string     `json:"snapshot,omitempty"`
+	Snapshot string `json:"snapshot,omitempty"`
+	// Travelled is the least safe way on which rows came from databases and stores: "here", "checked", "encrypted" or "plain", and ""
+	// where all are files of this machine.
+	Travelled  string     `json:"travelled,omitempty"`
 	Population int64      `json:"population,omitempty"`
 	Collected  *Collected `json:"collected,omitempty"` // nil where it is no sample
 	// Panel is the panel of which the table is, or gives, a wave; nil where there is no panel.

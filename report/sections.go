@@ -42,6 +42,7 @@ func protected(w words, r *Report) document.Section {
 	add("protected.dataset", r.Dataset.ID+", "+r.Dataset.Relation.String()+": "+relationWords(w, r.Dataset))
 	add("protected.unit", r.Dataset.unitNote(w))
 	add("protected.collected", r.Dataset.collected(w))
+	add("protected.travelled", w.Or("travelled."+r.Dataset.Travelled, ""))
 	add("protected.meaning", meaning(w, r.Guarantee, r.Dataset))
 	return s
 }

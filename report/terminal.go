@@ -118,6 +118,7 @@ func WritePlan(out io.Writer, r *Report, limit string, detail bool) error {
 	}
 	add(&head, "", title)
 	add(&head, w.t("protected.collected"), r.Dataset.collected(w))
+	add(&head, w.t("protected.travelled"), w.Or("travelled."+r.Dataset.Travelled, ""))
 	figures := document.Section{Title: w.t("verdict.title"), Parts: planned(w, r)}
 	for _, e := range r.Releases {
 		for _, text := range e.Keys.text(w, r.Dataset) {

@@ -110,7 +110,7 @@ func TestObjectStorage(t *testing.T) {
 		return r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/report.json")
 	})
 	cut := s.Address("releases/cut")
-	run("cut", s.Address("sales"), cut, 8, "NOT_PUBLISHED")
+	run("cut", s.Address("sales"), cut, 75, "NOT_PUBLISHED")
 	s.Refuse(nil)
 	if got := s.Keys(t, "releases/cut/"); len(got) == 0 || slices.Contains(got, "releases/cut/report.json") {
 		t.Errorf("after a failure there are %q", got)
@@ -136,7 +136,7 @@ func TestObjectStorage(t *testing.T) {
 	run("taken", s.Address("sales"), s.Address("releases/taken"), 3, "already holds something else")
 
 	s.Refuse(func(r *http.Request) bool { return r.Method == http.MethodGet })
-	run("refused", s.Address("sales"), "refused", 6, "SOURCE_UNREADABLE")
+	run("refused", s.Address("sales"), "refused", 6, "SOURCE_DENIED")
 	s.Refuse(nil)
 	run("gone", s.Address("nothing"), "gone", 6, "SOURCE_NOT_FOUND")
 	run("signed", strings.Replace(s.Address("sales"), "s3://", "s3://id:secret@", 1), "signed", 3, "must not hold a credential")

@@ -88,7 +88,7 @@ func TestDatabaseSource(t *testing.T) {
 	// fails on a row has been paid for, and every failure says the same.
 	run(0, "Charged for everything", job("same.yaml", `query: "select x, g from people where x > 2 and x < 99"`, "relation: add-remove", "same"))
 	for i, where := range []string{"1 / (x - 5) = 0", "1/(case when id = 9 then 0 else 1 end) = 1", "(x * 2000000000) > 0"} {
-		run(6, "SOURCE_UNREADABLE: the rows could not all be read; nothing was published, and the budget is spent",
+		run(6, "SOURCE_UNREACHABLE: the rows could not all be read; nothing was published, and the budget is spent",
 			job(fmt.Sprint("fails", i, ".yaml"), `query: "select x, g from people where `+where+`"`, "relation: add-remove", "seven"))
 	}
 	must("create function " + name + ".peek(n bigint) returns bigint language sql immutable as 'select n'")
@@ -97,6 +97,16 @@ func TestDatabaseSource(t *testing.T) {
 	run(6, "has a limit", job("limit.yaml", `query: "select x, g from people limit 3"`, "relation: add-remove", "six"))
 	run(6, "no column x in the table", job("column.yaml", `query: "select x as y, g from people"`, "relation: add-remove", "six"))
 	run(6, "column g cannot be used: of the type jsonb", job("json.yaml", `query: "select x, j as g from people"`, "relation: add-remove", "six"))
+	for to, want := range map[string]string{
+		strings.Replace(address, server.Address(), "127.0.0.1:1", 1):        "SOURCE_UNREACHABLE, exit 75; spent: none; retry: yes",
+		strings.Replace(address, "sslmode=disable", "sslmode=verify-full", 1): "SOURCE_TLS, exit 6; spent: none; retry: no",
+		strings.Replace(address, "/postgres?", "/nowhere?", 1):              "SOURCE_NOT_FOUND, exit 6; spent: none; retry: no",
+	} {
+		t.Setenv("PEOPLE_DB", to)
+		if _, _, said := w.ended(t, "run", whole); !strings.Contains(said, "failed: code "+want) {
+			t.Errorf("want %s: %s", want, said)
+		}
+	}
 	t.Setenv("PEOPLE_DB", strings.Replace(address, "ledger@", "ledger:tiger@", 1))
 	if exit, out, said := w.ended(t, "run", whole); exit != 3 || !strings.Contains(said, "dataset.source.postgres: must not hold a password") || strings.Contains(out+said, "tiger") {
 		t.Errorf("a password in the address: exit %d, %s%s", exit, out, said)

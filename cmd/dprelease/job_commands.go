@@ -79,6 +79,7 @@ func (e *environment) run() *cobra.Command {
 	var at, hidden string
 	var wait time.Duration
 	var told telling
+	var retries retrying
 	c := &cobra.Command{
 		Use:   "run JOB",
 		Short: "Make the releases of a job",
@@ -99,6 +100,10 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 			}
 			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				at = cmp.Or(at, j.Output.PublishAt)
+				if at != "" && retries.most > 0 {
+					return errors.New("--retries: is not for a run that publishes at an hour (--publish-at, output.publish_at): " +
+						"when it ends would tell how often it failed")
+				}
 				if hidden != "" && at == "" {
 					return errors.New("--hide-outcome: is for a run that publishes at an hour (--publish-at, output.publish_at): without one its " +
 						"end tells when it was ready")
@@ -118,7 +123,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 				if o.Observer, err = told.begin(e, j, observer); err != nil {
 					return hide.end(e, err)
 				}
-				outcome, err := e.jobs.run(ctx, j, o)
+				outcome, err := retries.run(ctx, e, func() (command.Answer, error) { return e.jobs.run(ctx, j, o) })
 				stop()
 				told.end(ctx, e, outcome, err)
 				if err != nil {
@@ -135,6 +140,8 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 		"publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
 	c.Flags().BoolVar(&catchUp, "catch-up", false, "make the earlier steps of a series that are missing, in their order")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
+	c.Flags().IntVar(&retries.most, "retries", 0, "how often to run again where that costs nothing and may succeed: a failure with retry: yes")
+	c.Flags().DurationVar(&retries.wait, "retry-wait", 30*time.Second, "how long to wait before each of --retries")
 	c.Flags().StringVar(&at, "publish-at", "", "show nothing before this time of day, such as 06:00: no file, no line, no event, "+
 		"not the end of the run; without it output.publish_at")
 	c.Flags().StringVar(&hidden, "hide-outcome", "",

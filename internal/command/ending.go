@@ -53,7 +53,8 @@ type Ending struct {
 
 // Unspent is a failure before any debit.
 func Unspent(exit int, code, message string) Ending {
-	return Ending{Event: "failed", Exit: exit, Code: code, Spent: failure.SpentNone, Retry: failure.CodeOf(code).Retry, Message: message,
+	retry := failure.CodeOf(code).Retry
+	return Ending{Event: "failed", Exit: failure.Ends(exit, retry), Code: code, Spent: failure.SpentNone, Retry: retry, Message: message,
 		At: time.Now().UTC().Format(time.RFC3339)}
 }
 
@@ -76,7 +77,7 @@ func Explain(ctx context.Context, err error) (Ending, job.Problems) {
 	if errors.As(err, &known) {
 		f := Unspent(known.Exit, known.Code, known.Message)
 		f.Spent, f.Retry = known.Cost(), known.Retry()
-		if stopped && f.Exit == ExitInterrupted {
+		if f.Exit = failure.Ends(known.Exit, f.Retry); stopped && known.Exit == ExitInterrupted {
 			f.Exit = by.Exit()
 		}
 		return f, nil

@@ -467,7 +467,8 @@ func BlamesData(ctx context.Context, known, err error) bool {
 	case errors.As(err, &sampler):
 		return sampler.Code != samplers.Misuse
 	case errors.As(err, &source):
-		return source.Code != table.CodeChanged && source.Code != table.CodeUnreadable
+		return !slices.Contains([]string{table.CodeChanged, table.CodeUnreadable, table.CodeUnreachable, table.CodeUntrusted, table.CodeDenied},
+			source.Code)
 	}
 	return false
 }

@@ -198,7 +198,7 @@ func (o *OpenedTable) read(ctx context.Context, p *plan.Planned, j *job.Job, col
 		return &table.Error{Code: table.CodeChanged, Detail: "the columns of the query are others than before the debit"}
 	}
 	if o.contents(ctx, p, j, known) != nil {
-		return &table.Error{Code: table.CodeUnreadable, Detail: "the rows could not all be read"} // one code for all
+		return &table.Error{Code: table.CodeUnreachable, Detail: "the rows could not all be read"} // one code for all
 	}
 	return nil
 }

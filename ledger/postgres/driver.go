@@ -34,11 +34,10 @@ type connector struct{ dsn string }
 func (connector) Driver() driver.Driver { return server{} }
 
 func (a connector) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := pgconn.ParseConfig(a.dsn)
+	c, _, err := Config(a.dsn)
 	if err != nil {
 		return nil, err
 	}
-	c.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {} // it may quote a row
 	for key, value := range map[string]string{"client_encoding": "UTF8", "DateStyle": "ISO", "TimeZone": "UTC", "bytea_output": "hex",
 		"extra_float_digits": "1"} {
 		c.RuntimeParams[key] = value

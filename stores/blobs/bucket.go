@@ -1,8 +1,13 @@
 package blobs
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"io"
+	"net/url"
+	"os"
 	"strings"
 
 	"gocloud.dev/blob"
@@ -12,6 +17,7 @@ import (
 	"gocloud.dev/gcerrors"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dprelease/dprelease/internal/data/store/address"
 	"github.com/dprelease/dprelease/internal/data/store/call"
 )
 
@@ -19,12 +25,35 @@ import (
 type Bucket struct{ blobs *blob.Bucket }
 
 // Open opens the bucket at an address.
-func Open(ctx context.Context, address string) (*Bucket, error) {
-	b, err := blob.OpenBucket(ctx, address)
+func Open(ctx context.Context, text string) (*Bucket, error) {
+	if unencrypted(text, os.Getenv) {
+		return nil, call.ErrUntrusted
+	}
+	b, err := blob.OpenBucket(ctx, text)
 	if err != nil {
 		return nil, failed(ctx, err, call.ErrAddress)
 	}
 	return &Bucket{b}, nil
+}
+
+// unencrypted reports whether the environment would send rows off this machine without TLS. An address that names such an endpoint
+// itself says that it may be so.
+func unencrypted(text string, getenv func(string) string) bool {
+	scheme, rest, _ := strings.Cut(text, "://")
+	if _, options, _ := strings.Cut(rest, "?"); strings.Contains(options, "endpoint=") {
+		return false
+	}
+	switch scheme {
+	case "s3":
+		return address.Unencrypted("?endpoint=" + url.QueryEscape(cmp.Or(getenv("AWS_ENDPOINT_URL_S3"), getenv("AWS_ENDPOINT_URL"))))
+	case "gs": // which takes a host and a port without a scheme for an emulator, which has no TLS
+		host := getenv("STORAGE_EMULATOR_HOST")
+		if host != "" && !strings.Contains(host, "://") {
+			host = "http://" + host
+		}
+		return address.Unencrypted("?endpoint=" + url.QueryEscape(host))
+	}
+	return getenv("AZURE_STORAGE_PROTOCOL") == "http" && getenv("AZURE_STORAGE_IS_LOCAL_EMULATOR") != "true"
 }
 
 // Close closes the bucket.
@@ -35,9 +64,12 @@ func failed(ctx context.Context, err, otherwise error) error {
 	if err == nil {
 		return nil
 	}
+	var certificate *tls.CertificateVerificationError
 	switch code := gcerrors.Code(err); {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, &certificate):
+		return call.ErrUntrusted
 	case code == gcerrors.NotFound:
 		return call.ErrMissing
 	case code == gcerrors.PermissionDenied:

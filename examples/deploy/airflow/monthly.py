@@ -28,7 +28,7 @@ def dprelease_monthly():
         lines = done.stdout.splitlines()
         last = json.loads(lines[-1]) if lines else {}
         failed = f"dprelease: {last.get('code', done.returncode)}"
-        if last.get("retry") != "yes":
+        if done.returncode != 75:
             raise AirflowFailException(failed)
         raise RuntimeError(failed)
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/ledger/postgres"
 )
 
 // Source names the rows to read: Table, as name or schema.name, or the rows of Query.
@@ -31,8 +32,10 @@ func Describe(ctx context.Context, s Source, columns []string) (*table.Table, er
 
 // within judges the source in a transaction and hands its reader on.
 func within(ctx context.Context, s Source, read func(*reader) (*table.Table, error)) (*table.Table, error) {
-	c, err := pgconn.ParseConfig(s.Address)
-	if err != nil {
+	c, _, err := postgres.Config(s.Address)
+	if errors.Is(err, postgres.ErrPlain) {
+		return nil, refused(ctx, err)
+	} else if err != nil {
 		return nil, &table.Error{Code: table.CodeUsage,
 			Detail: "the address of the database, or a setting of PostgreSQL in the environment, cannot be read"}
 	}
@@ -139,10 +142,10 @@ func readable(ctx context.Context, tx *session, name, quoted string) error {
 	case denied == "0":
 		return nil
 	case denied == all:
-		return &table.Error{Code: table.CodeUnreadable, File: "table " + name,
+		return &table.Error{Code: table.CodeDenied, File: "table " + name,
 			Detail: "the user of the database may read none of its columns: grant select on the table"}
 	}
-	return &table.Error{Code: table.CodeUnreadable, File: "table " + name,
+	return &table.Error{Code: table.CodeDenied, File: "table " + name,
 		Detail: "the user of the database may not read the columns " + row[2] + ": grant select on them, or name the others in source.query"}
 }
 
@@ -157,21 +160,30 @@ func refused(ctx context.Context, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case !errors.As(err, &server):
-		return fail(table.CodeUnreadable, "the database cannot be reached at the address of the job, or not in the way that sslmode asks for")
+	}
+	switch postgres.CauseOf(err) {
+	case postgres.Unreachable:
+		return fail(table.CodeUnreachable, "no server answers at the address of the database, or it has no room for another connection")
+	case postgres.Untrusted:
+		return fail(table.CodeUntrusted, "the connection to the database cannot be encrypted as sslmode asks for: the server does not offer TLS, "+
+			"or its certificate is not trusted; sslmode=disable in the address sends rows as they are")
+	case postgres.Absent:
+		return fail(table.CodeNotFound, "the server has no database of this name")
+	case postgres.Other, postgres.Denied:
+	}
+	if !errors.As(err, &server) {
+		return fail(table.CodeUnreachable, "the connection to the database broke")
 	}
 	for _, class := range []struct{ prefix, code, detail string }{
-		{"28", table.CodeUnreadable, "the database refuses the user or the password: give the password in PGPASSWORD or ~/.pgpass"},
-		{"3D", table.CodeNotFound, "the server has no database of this name"},
+		{"28", table.CodeDenied, "the database refuses the user or the password: give the password in PGPASSWORD or ~/.pgpass"},
 		{"42P01", table.CodeNotFound, "the database has no such table"},
 		{"3F", table.CodeNotFound, "the database has no such schema"},
 		{"42703", table.CodeColumn, "the query names a column that is not there"},
-		{"42501", table.CodeUnreadable, "the user of the database may not read all rows and columns that are asked for: " +
+		{"42501", table.CodeDenied, "the user of the database may not read all rows and columns that are asked for: " +
 			"a right is missing, or a row-level policy hides rows"},
 		{"42601", table.CodeUsage, "the query is not one SQL statement that the server can read"},
 		{"42", table.CodeUsage, "the query names something that is not there, or puts types together that do not fit"},
 		{"25006", table.CodeUsage, "the query would change the database; it must only read"},
-		{"53", table.CodeUnreadable, "the server has no room for another connection"},
 	} {
 		if strings.HasPrefix(server.Code, class.prefix) {
 			return fail(class.code, class.detail)
@@ -186,7 +198,7 @@ func broken(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &table.Error{Code: table.CodeUnreadable, Detail: "the rows could not all be read"}
+	return &table.Error{Code: table.CodeUnreachable, Detail: "the rows could not all be read"}
 }
 
 // wanted returns the places of the named columns, or of all that can be read if none is named. If a named column cannot be

@@ -19,6 +19,8 @@ var (
 	ErrChanged = call.ErrChanged
 	ErrThere   = call.ErrThere
 	ErrScratch = call.ErrScratch
+
+	ErrUntrusted = call.ErrUntrusted
 )
 
 // Bucket is an open bucket. Root is its address without options.

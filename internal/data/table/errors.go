@@ -16,6 +16,9 @@ import (
 const (
 	CodeNotFound    = "not-found"          // the path names no file
 	CodeUnreadable  = pagewalk.ReadFailed  // the operating system refused
+	CodeUnreachable = "unreachable"        // no server answers, or not to the end
+	CodeUntrusted   = "tls"                // a connection that cannot be encrypted as it must be
+	CodeDenied      = "denied"             // the server or the store refuses the user
 	CodeCorrupt     = pagewalk.Corrupt     // the bytes contradict the format or each other
 	CodeUnsupported = pagewalk.Unsupported // perhaps valid, but not read here
 	CodeLimit       = pagewalk.TooBig      // beyond a cap on memory, time or size

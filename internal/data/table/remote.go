@@ -152,8 +152,8 @@ func (i objectInfo) Mode() fs.FileMode {
 
 // stores are the codes of the errors of a store.
 var stores = map[error]string{
-	store.ErrAddress: CodeUsage, store.ErrDriver: CodeUnsupported, store.ErrMissing: CodeNotFound, store.ErrRefused: CodeUnreadable,
-	store.ErrAnswer: CodeUnreadable, store.ErrChanged: CodeChanged, store.ErrScratch: CodeUnreadable,
+	store.ErrAddress: CodeUsage, store.ErrDriver: CodeUnsupported, store.ErrMissing: CodeNotFound, store.ErrRefused: CodeDenied,
+	store.ErrAnswer: CodeUnreachable, store.ErrUntrusted: CodeUntrusted, store.ErrChanged: CodeChanged, store.ErrScratch: CodeUnreadable,
 	store.ErrProgram: CodeUnreadable,
 }
 

@@ -14,7 +14,7 @@ import (
 func datasetReport(j *job.Job) report.Dataset {
 	d := &j.Dataset
 	out := report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.Called.Name, UnitPlural: d.Called.Plural,
-		UnitColumn: d.Key.Column, Population: d.Size}
+		UnitColumn: d.Key.Column, Population: d.Size, Travelled: travelled(j)}
 	if id := d.Source.Snapshot; id != 0 {
 		out.Snapshot = strconv.FormatInt(id, 10)
 	}

@@ -126,7 +126,7 @@ func TestEveryAnswerIsListed(t *testing.T) {
 // sourceCodes are the codes that other packages make of words of their own.
 func sourceCodes() (codes []string) {
 	for _, c := range []string{table.CodeNotFound, table.CodeUnreadable, table.CodeCorrupt, table.CodeUnsupported, table.CodeLimit,
-		table.CodeSchema, table.CodeColumn, table.CodeChanged, table.CodeUsage} {
+		table.CodeSchema, table.CodeColumn, table.CodeChanged, table.CodeUsage, table.CodeUnreachable, table.CodeUntrusted, table.CodeDenied} {
 		codes = append(codes, "SOURCE_"+upper(c))
 	}
 	for _, c := range []samplers.Code{samplers.SizeMismatch, samplers.TooFewRows, samplers.FrameMismatch, samplers.Misuse} {

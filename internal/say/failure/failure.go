@@ -21,6 +21,7 @@ const (
 	ExitSource       = 6
 	ExitLedger       = 7
 	ExitNotPublished = 8
+	ExitRetry        = 75 // EX_TEMPFAIL
 	ExitInterrupted  = 130
 )
 
@@ -79,6 +80,14 @@ func (f *Failure) Retry() Retry {
 		return RetryLook
 	}
 	return r
+}
+
+// Ends returns the exit code of a command that failed: ExitRetry where a scheduler may run it again, unless a signal stopped it.
+func Ends(exit int, retry Retry) int {
+	if retry == RetryYes && exit < ExitInterrupted-2 { // 128 and a signal
+		return ExitRetry
+	}
+	return exit
 }
 
 // New makes a failure.
@@ -147,7 +156,7 @@ func OfLedger(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &f):
 		return f
-	case ctx.Err() != nil && (!errors.As(err, &known) || known.Code == ledger.CodeUnreadable):
+	case ctx.Err() != nil && (!errors.As(err, &known) || known.Code == ledger.CodeUnreachable):
 		// A call that was cut off looks like a broken connection; a commit that was cut
 		// off is LEDGER_UNKNOWN, and says so.
 		return New(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
@@ -158,5 +167,5 @@ func OfLedger(ctx context.Context, err error) error {
 		}
 		return f
 	}
-	return New(ExitLedger, ledger.CodeUnreadable, "the ledger cannot be used")
+	return New(ExitLedger, ledger.CodeUnreachable, "the ledger cannot be used")
 }

@@ -1,6 +1,7 @@
 package address
 
 import (
+	"net"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -43,6 +44,18 @@ func Split(text string) (root, key, options string, ok bool) {
 		}
 	}
 	return begin + bucket, strings.Trim(key, "/"), options, true
+}
+
+// Unencrypted reports whether an address names an endpoint without TLS that is not of this machine.
+func Unencrypted(text string) bool {
+	_, options, _ := strings.Cut(text, "?")
+	values, _ := url.ParseQuery(options)
+	at, err := url.Parse(values.Get("endpoint"))
+	if err != nil || values.Get("protocol") == "http" || values.Get("disable_https") == "true" {
+		return true
+	}
+	ip := net.ParseIP(at.Hostname())
+	return at.Scheme == "http" && at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // Plain returns an address without its options.

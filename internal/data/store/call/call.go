@@ -20,13 +20,16 @@ var (
 	ErrMissing = errors.New("is not there")
 	ErrRefused = errors.New("is refused by the store: give credentials as its own tools take them (environment, profile, workload identity)")
 	ErrAnswer  = errors.New("failed: the store does not answer as it should")
+	// ErrUntrusted is the error of a connection that would not be encrypted, or ends at somebody else.
+	ErrUntrusted = errors.New("cannot be reached over TLS: the store's certificate is not trusted, or the environment names an endpoint " +
+		"without TLS; endpoint=http://… in the address itself sends rows as they are")
 	ErrChanged = errors.New("changed while it was read")
 	ErrThere   = errors.New("is there already")
 	ErrScratch = errors.New("cannot be kept in the folder of temporary files: make room there, or name another one (TMPDIR)")
 )
 
 // errs gives each error its number in an answer, from 1.
-var errs = []error{ErrAddress, ErrDriver, ErrMissing, ErrRefused, ErrAnswer, ErrChanged, ErrThere, ErrScratch}
+var errs = []error{ErrAddress, ErrDriver, ErrMissing, ErrRefused, ErrAnswer, ErrChanged, ErrThere, ErrScratch, ErrUntrusted}
 
 // Number returns the number of an error in an answer: 0 for none, and that of ErrAnswer for an unknown one.
 func Number(err error) int {

@@ -45,7 +45,8 @@ var Tales = []Tale{
 		"`check --data` found something at which a run would fail. Its exit code says so wherever its output goes."},
 	{[]string{"INVALID_JOB"}, free, "The table has another number of rows than `dataset.size`, or a unit of the frame has, " +
 		"where each row is a unit; a column has another type than the job says."},
-	{[]string{"SOURCE_UNREADABLE"}, both, "Free: the table may not be read. Paid: a query failed on a row, whatever the row and the " +
+	{[]string{"SOURCE_UNREADABLE", "SOURCE_DENIED", "SOURCE_TLS"}, both, "Which tables and columns may be read, and how their server is reached."},
+	{[]string{"SOURCE_UNREACHABLE"}, both, "Free: the server does not answer. Paid: a query failed on a row, whatever the row and the " +
 		"reason. The job chooses the query, so this answers any question about one row."},
 	{[]string{"SOURCE_NOT_FOUND", "SOURCE_NO_SUCH_COLUMN", "SOURCE_SCHEMA_DIFFERS", "SOURCE_UNSUPPORTED"}, both,
 		"Which files, folders (such as `town=Berlin`) and columns exist, of which types, formats and permissions. " +
@@ -90,7 +91,7 @@ var Tales = []Tale{
 	{[]string{"BUDGET_ACCOUNT", "BUDGET_BILL", "BUDGET_EXCEEDED", "BUDGET_FILTER", "BUDGET_KEPT", "BUDGET_LIMIT", "LEDGER_ADDRESS",
 		"LEDGER_BROKEN", "LEDGER_CLOCK", "LEDGER_MISSING", "LEDGER_MOVED",
 		"LEDGER_OTHER", "LEDGER_PINNED", "LEDGER_READ_ONLY", "LEDGER_REFUSED", "LEDGER_ROLLED_BACK", "LEDGER_SAMPLE", "LEDGER_TAMPERED",
-		"LEDGER_UNKNOWN", "LEDGER_UNREADABLE", "LEDGER_UNSAFE", "LEDGER_VERSION", "SERIES_ORDER"}, both,
+		"LEDGER_UNKNOWN", "LEDGER_TLS", "LEDGER_UNREACHABLE", "LEDGER_UNREADABLE", "LEDGER_UNSAFE", "LEDGER_VERSION", "SERIES_ORDER"}, both,
 		"What the ledger says, and how far the run had got by then. A job that was released and is now refused for its budget shows that " +
 			"the table is another."},
 
