@@ -98,9 +98,9 @@ func TestDatabaseSource(t *testing.T) {
 	run(6, "no column x in the table", job("column.yaml", `query: "select x as y, g from people"`, "relation: add-remove", "six"))
 	run(6, "column g cannot be used: of the type jsonb", job("json.yaml", `query: "select x, j as g from people"`, "relation: add-remove", "six"))
 	for to, want := range map[string]string{
-		strings.Replace(address, server.Address(), "127.0.0.1:1", 1):        "SOURCE_UNREACHABLE, exit 75; spent: none; retry: yes",
+		strings.Replace(address, server.Address(), "127.0.0.1:1", 1):          "SOURCE_UNREACHABLE, exit 75; spent: none; retry: yes",
 		strings.Replace(address, "sslmode=disable", "sslmode=verify-full", 1): "SOURCE_TLS, exit 6; spent: none; retry: no",
-		strings.Replace(address, "/postgres?", "/nowhere?", 1):              "SOURCE_NOT_FOUND, exit 6; spent: none; retry: no",
+		strings.Replace(address, "/postgres?", "/nowhere?", 1):                "SOURCE_NOT_FOUND, exit 6; spent: none; retry: no",
 	} {
 		t.Setenv("PEOPLE_DB", to)
 		if _, _, said := w.ended(t, "run", whole); !strings.Contains(said, "failed: code "+want) {

@@ -26,7 +26,8 @@ func (r *retrying) run(ctx context.Context, e *environment, once func() (command
 			return answer, err
 		}
 		if e.JSON {
-			e.Line(map[string]any{"event": "retry", "code": f.Code, "message": f.Message, "try": try, "of": r.most, "wait_seconds": r.wait.Seconds()})
+			e.Line(map[string]any{"event": "retry", "code": f.Code, "message": f.Message, "try": try, "of": r.most,
+				"wait_seconds": r.wait.Seconds()})
 		} else {
 			e.Tell(e.Errw, "dprelease: %s: %s\nnote: run again in %v (%d of %d)\n", f.Code, f.Message, r.wait, try, r.most)
 		}

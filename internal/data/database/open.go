@@ -165,8 +165,8 @@ func refused(ctx context.Context, err error) error {
 	case postgres.Unreachable:
 		return fail(table.CodeUnreachable, "no server answers at the address of the database, or it has no room for another connection")
 	case postgres.Untrusted:
-		return fail(table.CodeUntrusted, "the connection to the database cannot be encrypted as sslmode asks for: the server does not offer TLS, "+
-			"or its certificate is not trusted; sslmode=disable in the address sends rows as they are")
+		return fail(table.CodeUntrusted, "the connection to the database cannot be encrypted as sslmode asks for: the server does not "+
+			"offer TLS, or its certificate is not trusted; sslmode=disable in the address sends rows as they are")
 	case postgres.Absent:
 		return fail(table.CodeNotFound, "the server has no database of this name")
 	case postgres.Other, postgres.Denied:

@@ -45,7 +45,8 @@ var Tales = []Tale{
 		"`check --data` found something at which a run would fail. Its exit code says so wherever its output goes."},
 	{[]string{"INVALID_JOB"}, free, "The table has another number of rows than `dataset.size`, or a unit of the frame has, " +
 		"where each row is a unit; a column has another type than the job says."},
-	{[]string{"SOURCE_UNREADABLE", "SOURCE_DENIED", "SOURCE_TLS"}, both, "Which tables and columns may be read, and how their server is reached."},
+	{[]string{"SOURCE_UNREADABLE", "SOURCE_DENIED", "SOURCE_TLS"}, both,
+		"Which tables and columns may be read, and how their server is reached."},
 	{[]string{"SOURCE_UNREACHABLE"}, both, "Free: the server does not answer. Paid: a query failed on a row, whatever the row and the " +
 		"reason. The job chooses the query, so this answers any question about one row."},
 	{[]string{"SOURCE_NOT_FOUND", "SOURCE_NO_SUCH_COLUMN", "SOURCE_SCHEMA_DIFFERS", "SOURCE_UNSUPPORTED"}, both,
