@@ -73,7 +73,7 @@ func TestIceberg(t *testing.T) {
 		}
 	}
 
-	run("trips", "lake", a, "400", "first", 0, "charged for everything")
+	run("trips", "lake", a, "400", "first", 0, "Charged for everything")
 	holds("first", "count.csv", "Bronx,200", "Queens,200")
 	holds("first", "report.json", `"snapshot": "`+a+`"`)
 	holds("first", "report-public.html", "snapshot "+a)
@@ -88,7 +88,7 @@ func TestIceberg(t *testing.T) {
 	run("trips", "lake", a, "400", "again", 0, "already released")
 	same(t, "the same snapshot later", files(t, filepath.Join(w.dir, "first")), files(t, filepath.Join(w.dir, "again")))
 	run("trips", "lake", b, "400", "wrong", 3, "is not the number of rows")
-	run("trips", "lake/metadata/v6.metadata.json", b, "700", "second", 0, "charged for everything")
+	run("trips", "lake/metadata/v6.metadata.json", b, "700", "second", 0, "Charged for everything")
 	holds("second", "count.csv", "Bronx,350", "Queens,350")
 
 	s := storetest.Start(t)
@@ -104,7 +104,7 @@ func TestIceberg(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("trips", s.Address("lake/trips"), a, "400", "far", 0, "already released")
-	run("afar", s.Address("lake/trips"), b, "700", "afar", 0, "charged for everything")
+	run("afar", s.Address("lake/trips"), b, "700", "afar", 0, "Charged for everything")
 	holds("afar", "count.csv", "Bronx,350", "Queens,350")
 
 	for _, c := range []struct{ source, snapshot, code string }{

@@ -75,15 +75,15 @@ func TestObjectStorage(t *testing.T) {
 	}
 
 	// The same columns, two draws: the store is asked the same.
-	first, _ := asked(func() { run("first", s.Address("sales"), "first", 0, "charged for everything") })
-	second, _ := asked(func() { run("second", s.Address("sales"), "second", 0, "charged for everything") })
+	first, _ := asked(func() { run("first", s.Address("sales"), "first", 0, "Charged for everything") })
+	second, _ := asked(func() { run("second", s.Address("sales"), "second", 0, "Charged for everything") })
 	if len(first) < 4 || !slices.Equal(first, second) {
 		t.Errorf("two draws, two logs:\n%q\n%q", first, second)
 	}
 	if strings.Contains(fmt.Sprint(first), "sales.bak") {
 		t.Errorf("another folder was read: %q", first)
 	}
-	run("pattern", s.Address("sales/year=*/*.parquet"), "pattern", 0, "charged for everything")
+	run("pattern", s.Address("sales/year=*/*.parquet"), "pattern", 0, "Charged for everything")
 	run("first", s.Address("sales"), "again", 0, "already released")
 	same(t, "a retry", files(t, filepath.Join(w.dir, "first")), files(t, filepath.Join(w.dir, "again")))
 
@@ -97,7 +97,7 @@ func TestObjectStorage(t *testing.T) {
 
 	// Releases that go there: the report comes last.
 	out := s.Address("releases/one")
-	_, puts := asked(func() { run("far", s.Address("sales"), out, 0, "charged for everything") })
+	_, puts := asked(func() { run("far", s.Address("sales"), out, 0, "Charged for everything") })
 	puts = slices.DeleteFunc(puts, func(r string) bool { return !strings.HasPrefix(r, "PUT") || strings.HasSuffix(r, "/.dprelease-try") })
 	if n := len(puts); n < 5 || !strings.HasSuffix(puts[n-1], "/releases/one/report.json") {
 		t.Errorf("what was put: %q", puts)
@@ -126,7 +126,7 @@ func TestObjectStorage(t *testing.T) {
 		t.Errorf("a folder that cannot be written was noticed after the debit:\n%s", text)
 	}
 	s.Refuse(func(r *http.Request) bool { return r.Method == http.MethodDelete })
-	run("kept", s.Address("sales"), s.Address("releases/kept"), 0, "charged for everything")
+	run("kept", s.Address("sales"), s.Address("releases/kept"), 0, "Charged for everything")
 	run("kept", s.Address("sales"), s.Address("releases/kept"), 0, "already released")
 	s.Refuse(nil)
 	if got := s.Keys(t, "releases/one/"); slices.Contains(got, "releases/one/.dprelease-try") {
