@@ -27,7 +27,8 @@ func (v *Auditor) tables(t *tx) error {
 	}
 	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchNodes,
 		(*Auditor).matchKeys,
-		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchSlices, (*Auditor).matchReleases} {
+		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchSlices, (*Auditor).matchReleases,
+		(*Auditor).matchFailures, (*Auditor).matchLeftovers} {
 		if err := match(v, t); err != nil {
 			return err
 		}
@@ -54,6 +55,44 @@ func (v *Auditor) match(t *tx, where string, want int, right func(scanner) (bool
 		v.find(FoundTables, where, "the table does not follow from the chain: a row was changed")
 	}
 	return nil
+}
+
+// beside reads the rows of a table beside the chain, which says only which of them cannot be.
+func (v *Auditor) beside(t *tx, where string, right func(scanner) (bool, error), query string) error {
+	return t.each(func(row scanner) error {
+		ok, err := right(row)
+		if err == nil && !ok {
+			v.find(FoundTables, where, "a row contradicts the chain: it was changed or put in")
+		}
+		return err
+	}, query)
+}
+
+// matchFailures compares the failures of runs with the chain: only a debit without a seal has one.
+func (v *Auditor) matchFailures(t *tx) error {
+	return v.beside(t, "failures", func(row scanner) (bool, error) {
+		var release int64
+		var content, text string
+		var f Failure
+		if err := row.Scan(&release, &content, &text); err != nil {
+			return false, err
+		}
+		if r := v.releases[release]; r == nil || r.released() || decode(text, &f) != nil {
+			return false, nil
+		}
+		written, err := encode(f)
+		return written == text && f.Exit > 0 && f.Code != "", err
+	}, "SELECT release, content, failure FROM dprelease_failures ORDER BY release")
+}
+
+// matchLeftovers compares the notes of folders, which the next run of an account removes, with the releases of that account.
+func (v *Auditor) matchLeftovers(t *tx) error {
+	return v.beside(t, "leftovers", func(row scanner) (bool, error) {
+		var release, account int64
+		err := row.Scan(&release, &account)
+		r := v.releases[release]
+		return r != nil && r.Account == account && r.State != Published, err
+	}, "SELECT release, account FROM dprelease_leftovers ORDER BY release")
 }
 
 // sameRow compares what is stored of two things.

@@ -69,6 +69,10 @@ func TestVerifyFinds(t *testing.T) {
 		{"a state is changed", FoundTables, statements("UPDATE dprelease_releases SET state = 'abandoned' WHERE id = 3")},
 		{"stored bytes are changed", FoundStored, statements("UPDATE dprelease_releases SET archive = (SELECT archive FROM dprelease_releases WHERE id = 3) WHERE id = 6",
 			"UPDATE dprelease_releases SET archive = NULL WHERE id = 9")},
+		{"a failure is put in", FoundTables, statements(`INSERT INTO dprelease_failures VALUES (999, '', '{"exit":3,"code":"X","message":""}')`)},
+		{"a failure of what was published", FoundTables, statements(`INSERT INTO dprelease_failures VALUES (3, '', '{"exit":3,"code":"X","message":""}')`)},
+		{"a folder is to be removed", FoundTables, statements("INSERT INTO dprelease_leftovers VALUES (999, 2, 'host', '/home')")},
+		{"a folder of what was published is to be removed", FoundTables, statements("INSERT INTO dprelease_leftovers VALUES (3, 2, 'host', '/home')")},
 		{"a file is changed", FoundAltered, onDisk(func(s *Seen) { s.Files[0].SHA256 = digestOf([]byte("other")) })},
 		{"a file is gone", FoundAltered, onDisk(func(s *Seen) { s.Files = s.Files[1:] })},
 		{"a release of another ledger", FoundUndebited, onDisk(func(s *Seen) { s.Ledger = strings.Repeat("0", 32) })},
@@ -310,4 +314,39 @@ func ExampleAccount_Admit() {
 	a.Spent = append(a.Spent, limit("5/2", "0").Epsilon, limit("0", "0").Epsilon)
 	fmt.Println(a.Admit(privacy.Cost{limit("1", "0").Epsilon, limit("0", "0").Epsilon}, nil, nil))
 	// Output: BUDGET_EXCEEDED: the account of data set people (row, replace-one) allows ε 3, δ 0.000001: the job needs ε 1 and 0.5 is left, 0.5 too little; a job that costs at most 0.5 times as much would fit, for example this one with all its guarantees multiplied by that
+}
+
+// How a run failed, and the folder that a killed one left, are no finding until somebody changes them.
+func TestVerifySeesWhatIsBesideTheChain(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		q := request("p", 0.125)
+		q.Host, q.Folder = "host", "/out/.new"
+		debit(t, l, q)
+		if err := l.Fail(background, debit(t, l, request("q", 0.125)), Failure{Exit: 3, Code: "SOURCE_CHANGED", Message: "a < b"}); err != nil {
+			t.Fatal(err)
+		}
+		verified(t, l)
+		for statement, back := range map[string]string{
+			"UPDATE dprelease_failures SET failure = '{}'":                  `UPDATE dprelease_failures SET failure = '{"exit":3,"code":"SOURCE_CHANGED","message":"a < b"}'`,
+			"UPDATE dprelease_leftovers SET account = account + 1":          "UPDATE dprelease_leftovers SET account = account - 1",
+			"UPDATE dprelease_leftovers SET release = release + 100":        "UPDATE dprelease_leftovers SET release = release - 100",
+			"UPDATE dprelease_failures SET release = release + 100":         "UPDATE dprelease_failures SET release = release - 100",
+			`UPDATE dprelease_failures SET failure = failure || ' '`:        `UPDATE dprelease_failures SET failure = TRIM(failure)`,
+			`UPDATE dprelease_failures SET failure = failure || '{"a": 1}'`: `UPDATE dprelease_failures SET failure = REPLACE(failure, '{"a": 1}', '')`,
+		} {
+			db := rawDB(t, at)
+			if _, err := db.Exec(statement); err != nil {
+				t.Fatal(err)
+			}
+			v, err := l.Verify(background, nil)
+			if err != nil || !strings.Contains(joined(v.Findings()), FoundTables+":") {
+				t.Errorf("%s: %v, %v", statement, v, err)
+			}
+			if _, err := db.Exec(back); err != nil {
+				t.Fatal(err)
+			}
+			verified(t, l)
+		}
+	})
 }

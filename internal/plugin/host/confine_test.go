@@ -204,6 +204,17 @@ func TestSameBuild(t *testing.T) {
 	}
 }
 
+// A failure to confine advises something else than what the job says already.
+func TestUnconfined(t *testing.T) {
+	for mode, want := range map[sandbox.Mode]string{sandbox.Required: "sandbox: best", sandbox.Best: "sandbox: off"} {
+		p := &Plugin{running: &running{}, cmd: Command{Name: "p", Confine: sandbox.Confinement{Mode: mode}}}
+		says := p.unconfined(&sandbox.Unconfined{Why: errors.New("no")}).Error()
+		if strings.Count(says, "sandbox: ") != 1 || !strings.Contains(says, want) {
+			t.Errorf("%s: %s", mode, says)
+		}
+	}
+}
+
 func TestChecksum(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "plugin.sh")

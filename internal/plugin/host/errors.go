@@ -44,8 +44,7 @@ var texts = map[string]string{
 	CodeStart:    "process did not start or ended before its handshake; run the plugin check on it",
 	CodeProgram: "the program that serves the built-in mechanisms is missing, or of another build; " +
 		"make build, or the package, puts it beside dprelease",
-	CodeSandbox: "this machine cannot confine the process as the job demands; allow user namespaces, or say sandbox: " +
-		"best if you trust the plugin with this machine",
+	CodeSandbox: "this machine cannot confine the process as it must be; allow user namespaces and seccomp",
 	CodeProtocol: "process does not speak version 1 of the plugin protocol; rebuild it against plugin-v1, " +
 		"or update dprelease if it is newer",
 	CodeTimeout:          "plugin did not answer in time and was killed; raise its timeout or look for a hang",

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/plugin/calls"
@@ -131,6 +133,11 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 			return p.fault(CodeOversize)
 		}
 		answer, err := askTwice(p, func() (*wire.PlanResponse, error) { return p.joint.mechanism.Plan(ctx, m) })
+		if status.Code(err) == codes.FailedPrecondition { // the plugin made a plan that cannot be sent
+			e := p.fault(CodePlan)
+			e.Detail = printable(status.Convert(err).Message())
+			return e
+		}
 		if err != nil {
 			return err
 		}

@@ -174,9 +174,7 @@ func (p *Plugin) connect(ctx context.Context) error {
 		}
 		var loose *sandbox.Unconfined
 		if errors.As(p.runner.failed(), &loose) {
-			e := p.fault(CodeSandbox)
-			e.Detail = printable(loose.Error())
-			return e
+			return p.unconfined(loose)
 		}
 		return p.fault(CodeStart)
 	case <-ctx.Done():
@@ -189,6 +187,19 @@ func (p *Plugin) connect(ctx context.Context) error {
 		}
 		return p.fault(CodeCanceled)
 	}
+}
+
+// unconfined is the failure of a plugin that this machine cannot confine as its mode asks for.
+func (p *Plugin) unconfined(loose *sandbox.Unconfined) *Error {
+	e := p.fault(CodeSandbox)
+	e.Detail = printable(loose.Error())
+	switch p.cmd.Confine.Mode {
+	case sandbox.Required:
+		e.Detail += "; in a job, sandbox: best asks for less"
+	case sandbox.Best:
+		e.Detail += "; or allow Landlock and seccomp; if you trust the plugin with all that you may do, say sandbox: off in the job"
+	}
+	return e
 }
 
 // Confined returns how the plugin's processes are confined.

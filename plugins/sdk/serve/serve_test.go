@@ -3,12 +3,15 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -125,7 +128,14 @@ func TestServerPlan(t *testing.T) {
 	if r, err := ask(func(sdk.PlanRequest) (sdk.Plan, error) { return sdk.Plan{}, errors.New("no") }, "a"); err != nil || r.GetRefusal() != "no" {
 		t.Errorf("got %v, %v", r, err)
 	}
-	if r, err := ask(func(sdk.PlanRequest) (sdk.Plan, error) { return sdk.Plan{}, nil }, "a"); err != nil || !strings.Contains(r.GetRefusal(), "cannot be sent") {
+	// A plan that cannot be sent is the plugin's fault, and no refusal of the job. The error says where it is wrong.
+	edges := func(sdk.PlanRequest) (sdk.Plan, error) {
+		p := somePlan
+		p.Output = []sdk.Field{{Name: "q", Type: sdk.Float64, Value: "q"}}
+		p.Finish = &sdk.Finish{Noise: []sdk.NoiseColumns{{Columns: []string{"q"}, Quantiles: &sdk.Quantiles{Edges: []float64{0, math.NaN()}, At: []float64{0.5}}}}}
+		return p, nil
+	}
+	if r, err := ask(edges, "a"); status.Code(err) != codes.FailedPrecondition || !strings.Contains(fmt.Sprint(err), "edges of quantiles must be finite") {
 		t.Errorf("got %v, %v", r, err)
 	}
 	if _, err := ask(nil, "b"); err == nil {

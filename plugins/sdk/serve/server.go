@@ -78,7 +78,10 @@ func (s *server) Plan(_ context.Context, m *wire.PlanRequest) (_ *wire.PlanRespo
 	}
 	out, err := wire.FromPlan(plan)
 	if err != nil {
-		return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: fmt.Sprintf("plan cannot be sent: %v", err)}}, nil
+		if wrong := plan.Check(req); wrong != nil { // it says where
+			err = wrong
+		}
+		return nil, status.Error(codes.FailedPrecondition, err.Error()) // the job has no part in it
 	}
 	return &wire.PlanResponse{Answer: &wire.PlanResponse_Plan{Plan: out}}, nil
 }
