@@ -21,6 +21,7 @@ import (
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
+	"github.com/dprelease/dprelease/internal/run/lineage"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/ledger"
@@ -138,7 +139,8 @@ func TestFailures(t *testing.T) {
 			}
 			var last command.Ending
 			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Event != "failed" || last.Exit != c.exit || last.Code != c.code || last.Spent == "" || last.Retry == "" || last.At == "" {
+			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Event != "failed" || last.Exit != c.exit || last.Code != c.code || last.Spent == "" || last.Retry == "" || last.At == "" ||
+				last.Job != map[bool]string{true: "demo"}[s.loadErr == nil] || (last.Run != "") != (s.command == "run" && s.loadErr == nil) {
 				t.Errorf("%s --json with %T ends with %s (%v)", s.command, c.err, lines[len(lines)-1], err)
 			}
 			if n := len(command.ProblemsOf(c.err)); len(lines) != n+1 {
@@ -152,18 +154,19 @@ func TestAnswers(t *testing.T) {
 	for _, c := range []struct{ args, out string }{
 		{"check j.yaml", "j.yaml: no problems found\n" + notLookedAt + "\n"},
 		{"check -q j.yaml", ""},
-		{"check --json j.yaml", `{"event":"done","exit":0,"job":"demo","note":"` + notLookedAt + `"}` + "\n"},
+		{"check --json j.yaml", `{"event":"done","job":"demo","exit":0,"note":"` + notLookedAt + `"}` + "\n"},
 		{"plan j.yaml", "the plan\n"},
 		{"plan --quiet j.yaml", ""},
 		{"plan --json j.yaml", `{"words":"the plan"}` + "\n"},
 		{"run j.yaml", "the summary\n"},
 		{"run -q j.yaml", ""},
-		{"run --json j.yaml", `{"event":"draw","draw":"srs"}` + "\n" + `{"event":"progress","draw":"srs","done":5,"total":10}` + "\n" +
-			`{"event":"progress","draw":"pois"}` + "\n" + `{"event":"done","exit":0,"outcome":{"words":"the summary"}}` + "\n"},
+		{"run --json j.yaml", `{"event":"draw",RUN,"draw":"srs"}` + "\n" + `{"event":"progress",RUN,"draw":"srs","done":5,"total":10}` + "\n" +
+			`{"event":"progress",RUN,"draw":"pois"}` + "\n" + `{"event":"done",RUN,"exit":0,"outcome":{"words":"the summary"}}` + "\n"},
 	} {
 		s := &story{events: []pipeline.Event{{Kind: "draw", Draw: "srs"}, {Kind: "progress", Draw: "srs", Done: 5, Total: 10},
 			{Kind: "progress", Draw: "pois", Done: 4711}}} // a count without a public total is secret (P19)
 		exit, out, errw := try(context.Background(), s, strings.Fields(c.args)...)
+		c.out = strings.ReplaceAll(c.out, "RUN", `"run":"`+lineage.RunID(&job.Job{Name: "demo"})+`","job":"demo"`)
 		if exit != 0 || out != c.out || errw != "" {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q; want %q", c.args, exit, out, errw, c.out)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,16 +52,17 @@ begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody
 				for _, d := range j.Doubts() {
 					doubts = append(doubts, d.Error())
 				}
-				done := map[string]any{"event": "done", "exit": command.ExitDone, "job": j.Name, "note": notLookedAt}
-				if len(doubts) > 0 {
-					done["doubts"] = doubts
-				}
 				var uncovered []string
 				if j.Weighted() {
 					uncovered = []string{report.NotCovered()}
-					done["not_covered"] = report.NotCovered()
 				}
-				return e.Say(done,
+				return e.Say(struct {
+					command.Mark
+					Exit       int      `json:"exit"`
+					Note       string   `json:"note"`
+					Doubts     []string `json:"doubts,omitempty"`
+					NotCovered string   `json:"not_covered,omitempty"`
+				}{e.Mark("done"), command.ExitDone, notLookedAt, doubts, strings.Join(uncovered, "")},
 					"%s: no problems found\n%s%s%s\n", args[0], command.EachLine("doubtful: ", doubts), command.EachLine("not covered: ", uncovered),
 					notLookedAt)
 			})
@@ -162,11 +164,11 @@ func (e *environment) report(a command.Answer) error {
 	switch {
 	case e.JSON:
 		err = e.Line(struct {
-			Event      string         `json:"event"`
+			command.Mark
 			Exit       int            `json:"exit"`
 			Unconfined []string       `json:"unconfined,omitempty"`
 			Outcome    command.Answer `json:"outcome"`
-		}{"done", command.ExitDone, e.Unconfined, a})
+		}{e.Mark("done"), command.ExitDone, e.Unconfined, a})
 	case !e.Quiet:
 		err = e.People(e.Out, e.Text(a))
 	}

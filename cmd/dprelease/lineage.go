@@ -33,7 +33,7 @@ func (t *telling) begin(e *environment, j *job.Job, next pipeline.Observer) (pip
 	if t.sender, err = lineage.New(t.lineage, e.Getenv, e.About().Version); err != nil {
 		return nil, err
 	}
-	t.next = next
+	t.next, e.RunID = next, lineage.RunID(j)
 	t.sender.Start(j)
 	return t, nil
 }

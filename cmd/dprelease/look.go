@@ -41,8 +41,11 @@ func (e *environment) look(ctx context.Context, j *job.Job, out string) error {
 	if file != nil {
 		err = e.writeLook(file, l)
 		if err == nil {
-			err = e.Say(map[string]any{"event": "done", "exit": command.ExitDone, "job": j.Name, "out": out}, "%s: what was found is in %s\n",
-				j.File, out)
+			err = e.Say(struct {
+				command.Mark
+				Exit int    `json:"exit"`
+				Out  string `json:"out"`
+			}{e.Mark("done"), command.ExitDone, out}, "%s: what was found is in %s\n", j.File, out)
 		}
 	} else {
 		err = e.Print(l)

@@ -38,11 +38,17 @@ type lines struct {
 	broken bool
 }
 
+// step is an event whose mark stands before it.
+type step struct{ pipeline.Event }
+
 // Observe prints the event.
 func (l *lines) Observe(ev pipeline.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.broken {
-		l.broken = l.e.Line(public(ev)) != nil
+		l.broken = l.e.Line(struct {
+			command.Mark
+			step
+		}{l.e.Mark(ev.Kind), step{public(ev)}}) != nil
 	}
 }

@@ -26,8 +26,14 @@ func (r *retrying) run(ctx context.Context, e *environment, once func() (command
 			return answer, err
 		}
 		if e.JSON {
-			e.Line(map[string]any{"event": "retry", "code": f.Code, "message": f.Message, "try": try, "of": r.most,
-				"wait_seconds": r.wait.Seconds()})
+			e.Line(struct {
+				command.Mark
+				Code    string  `json:"code"`
+				Message string  `json:"message"`
+				Try     int     `json:"try"`
+				Of      int     `json:"of"`
+				Wait    float64 `json:"wait_seconds"`
+			}{e.Mark("retry"), f.Code, f.Message, try, r.most, r.wait.Seconds()})
 		} else {
 			e.Tell(e.Errw, "dprelease: %s: %s\nnote: run again in %v (%d of %d)\n", f.Code, f.Message, r.wait, try, r.most)
 		}

@@ -38,9 +38,19 @@ func Exited(exit int) error {
 	return Failed{exit}
 }
 
+// Mark begins each line that --json prints while a job is at work: what happened, and to which run of which job.
+type Mark struct {
+	Event string `json:"event"`
+	Run   string `json:"run,omitempty"`
+	Job   string `json:"job,omitempty"`
+}
+
+// Mark returns the beginning of an event's line. A job that cannot be read has no name.
+func (e *Environment) Mark(event string) Mark { return Mark{event, e.RunID, e.JobName} }
+
 // Ending is the last line of a command that did not succeed.
 type Ending struct {
-	Event   string        `json:"event"` // "failed"
+	Mark
 	Exit    int           `json:"exit"`
 	Code    string        `json:"code"`
 	Message string        `json:"message"`
@@ -54,8 +64,8 @@ type Ending struct {
 // Unspent is a failure before any debit.
 func Unspent(exit int, code, message string) Ending {
 	retry := failure.CodeOf(code).Retry
-	return Ending{Event: "failed", Exit: failure.Ends(exit, retry), Code: code, Spent: failure.SpentNone, Retry: retry, Message: message,
-		At: time.Now().UTC().Format(time.RFC3339)}
+	return Ending{Mark: Mark{Event: "failed"}, Exit: failure.Ends(exit, retry), Code: code, Spent: failure.SpentNone, Retry: retry,
+		Message: message, At: time.Now().UTC().Format(time.RFC3339)}
 }
 
 // Last returns the line that a terminal shows below the message of a failure.

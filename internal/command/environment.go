@@ -26,6 +26,8 @@ type Environment struct {
 	Verbose     bool     // details for people
 	By          string   // who acts
 	Set         []string // values of the job's variables
+	JobName     string   // of the job that is at work
+	RunID       string   // of its run, as in its lineage; "" where it is not run
 	Unconfined  []string // the plugins of third parties that the job runs without a sandbox
 
 	args []string // the command line

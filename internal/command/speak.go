@@ -32,6 +32,7 @@ func (e *Environment) Job(ctx context.Context, path string, f func(context.Conte
 	if err != nil {
 		return e.Fail(ctx, err)
 	}
+	e.JobName = j.Name
 	if e.Unconfined = j.Unconfined(); len(e.Unconfined) > 0 && !e.JSON {
 		e.Tell(e.Errw, "note: not confined: %s: the job says sandbox: off, so it can read and write files and use the network\n",
 			strings.Join(e.Unconfined, ", "))
@@ -60,8 +61,15 @@ func (e *Environment) FailWith(f Ending, problems job.Problems) error {
 	switch {
 	case e.JSON:
 		for _, p := range problems {
-			e.Line(map[string]any{"event": "problem", "file": p.File, "line": p.Line, "column": p.Column,
-				"path": p.Path, "message": p.Message, "hint": p.Hint})
+			e.Line(struct {
+				Mark
+				File    string `json:"file"`
+				Line    int    `json:"line"`
+				Column  int    `json:"column"`
+				Path    string `json:"path"`
+				Message string `json:"message"`
+				Hint    string `json:"hint"`
+			}{e.Mark("problem"), p.File, p.Line, p.Column, p.Path, p.Message, p.Hint})
 		}
 	case len(problems) > 0:
 		e.Tell(e.Errw, "%s\n", problems.Error())
@@ -73,7 +81,7 @@ func (e *Environment) FailWith(f Ending, problems job.Problems) error {
 
 // Ended prints the last line of a command that has said what was wrong.
 func (e *Environment) Ended(f Ending) error {
-	f.Unconfined = e.Unconfined
+	f.Mark, f.Unconfined = e.Mark(f.Event), e.Unconfined
 	if e.JSON {
 		e.Line(f)
 	} else {

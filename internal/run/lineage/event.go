@@ -92,14 +92,19 @@ func (s story) standard(name, version string) base {
 // namespace holds the jobs, and the tables that a job names itself.
 const namespace = "dprelease"
 
-// event is the event of one type. The run has the same id when it is tried again, because
-// it is made from what the job asks for.
+// RunID names the run of a job. It is the same when the run is tried again, because it is
+// made from what the job asks for.
+func RunID(j *job.Job) string {
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(home+"#"+namespace+"#"+j.Digest())).String()
+}
+
+// event is the event of one type.
 func (s story) event(kind string, at time.Time, loss privacyLoss) event {
 	loss.base = s.base(home + "/blob/" + s.version + "/specs/lineage-v1.schema.json#/$defs/DpreleasePrivacyLossRunFacet")
 	loss.Dataset, loss.Unit, loss.Relation = s.job.Dataset.ID, s.job.Dataset.Unit, s.job.Dataset.Relation.String()
 	return event{
 		EventTime: at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Producer: s.producer(), SchemaURL: spec, EventType: kind,
-		Run: run{ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(home+"#"+namespace+"#"+s.job.Digest())).String(), Facets: map[string]any{
+		Run: run{ID: RunID(s.job), Facets: map[string]any{
 			facet: loss,
 			"processing_engine": struct {
 				base
