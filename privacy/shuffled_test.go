@@ -5,7 +5,7 @@ import "testing"
 // A shuffle has one table, whoever asks, and no more than some hundred are kept.
 func TestTablesAreKept(t *testing.T) {
 	l := local{n: 1000, eps0: 2}
-	if tableOf(l) != tableOf(l) {
+	if first := tableOf(l); first != tableOf(l) {
 		t.Error("a table is filled twice")
 	}
 	for i := range 1000 {

@@ -18,7 +18,8 @@ const schema = `{
   "required": ["column"],
   "properties": {
     "column": {"type": "string", "description": "the numeric column"},
-    "trim":   {"type": "number", "minimum": 0, "exclusiveMaximum": 0.5, "default": 0.1, "description": "the share of records to leave out at either end"}
+    "trim":   {"type": "number", "minimum": 0, "exclusiveMaximum": 0.5, "default": 0.1,
+               "description": "the share of records to leave out at either end"}
   }
 }`
 

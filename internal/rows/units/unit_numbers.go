@@ -47,16 +47,6 @@ func (n *numbers) keep() (err error) {
 	return err
 }
 
-// fill adds rows without a unit, up to a row.
-func (n *numbers) fill(row int64) error {
-	for n.rows < row {
-		if err := n.add([]uint32{noUnit}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // page returns the page of a row, unless it is on the disk.
 func (n *numbers) page(row int64) (page []uint32, onDisk bool) {
 	switch i := row / chunkRows; {
