@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,12 +77,8 @@ func (a Approval) Add(ctx context.Context) (entry catalog.Entry, v conformance.V
 	}
 	entry.Source = origin
 	stored := filepath.Join(c.Folder(), entry.Path)
-	keep := slices.ContainsFunc(c.Plugins, func(other catalog.Entry) bool { return other.SHA256 == entry.SHA256 })
-	defer func() {
-		if !keep {
-			_ = os.RemoveAll(filepath.Dir(stored))
-		}
-	}()
+	keep := false
+	defer func() { c.Done(keep) }()
 	for _, path := range a.Reads {
 		if path, err = filepath.Abs(path); err == nil {
 			entry.Reads = append(entry.Reads, path)

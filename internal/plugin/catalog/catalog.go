@@ -31,8 +31,9 @@ type Catalog struct {
 	// Signature is that of [Catalog.Signed], in the form of minisign; "" where nobody signs.
 	Signature string `json:"signature,omitempty"`
 
-	path string
-	key  *minisign.PublicKey // the key that must have signed; nil: none
+	path  string
+	key   *minisign.PublicKey // the key that must have signed; nil: none
+	added *os.File            // the note of the plugin that is being added
 }
 
 // Read reads a catalog that nobody but its owner, this user or root, can change. Where the

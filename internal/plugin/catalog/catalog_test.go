@@ -330,6 +330,67 @@ func TestStoreFolder(t *testing.T) {
 	}
 }
 
+// What a process left that was killed while it added a plugin goes with the next one that is added; what another process adds now,
+// and what a catalog names, stays.
+func TestKilledWhileAdding(t *testing.T) {
+	dir := t.TempDir()
+	store := func(catalog, name string) (*Catalog, string, error) {
+		t.Helper()
+		source := filepath.Join(dir, name)
+		if err := os.WriteFile(source, []byte("#!/usr/bin/env sh\nexit 0 #"+name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(filepath.Join(dir, catalog))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := c.Store(source)
+		if err == nil {
+			e.Name, e.Version = name, "1"
+			c.Put(e)
+		}
+		return c, filepath.Join(dir, filepath.Dir(e.Path)), err
+	}
+	there := func(want bool, folder, when string) {
+		t.Helper()
+		if _, err := os.Stat(folder); (err == nil) != want {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	killed, left, err := store("one.json", "killed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := store("one.json", "killed"); !errors.Is(err, errAdding) {
+		t.Errorf("the same again, at the same time: %v", err)
+	}
+	late, named, err := store("two.json", "late")
+	if err = errors.Join(err, late.Write(nil)); err != nil {
+		t.Fatal(err)
+	}
+	there(true, left, "while it is added")
+	killed.added.Close() // the kernel frees the locks of a process that ends
+	late.added.Close()
+	refused, other, err := store("two.json", "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there(false, left, "after it was killed")
+	there(true, named, "in another catalog of the folder")
+	refused.Done(false)
+	there(false, other, "after it was refused")
+	// A folder that was there before belongs to somebody.
+	again, _, err := store("one.json", "late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Done(false)
+	there(true, named, "after it was refused for another catalog")
+	if notes, _ := filepath.Glob(filepath.Join(dir, "plugins", "*"+noteEnd)); len(notes) > 0 {
+		t.Errorf("%v", notes)
+	}
+}
+
 // planned is a request over two columns and a plan with words in it.
 func planned(note, name string) (sdk.PlanRequest, sdk.Plan) {
 	req := sdk.PlanRequest{Params: json.RawMessage(`{"column":"income","trim":0.05}`), Target: privacy.Point{Epsilon: 1}}

@@ -12,8 +12,13 @@ import (
 )
 
 // Store copies a plugin, a file or a folder, to where the catalog keeps its own: an author
-// who changes the file changes nothing. It returns an entry with the paths and digests.
-func (c *Catalog) Store(source string) (Entry, error) {
+// who changes the file changes nothing. It returns an entry with the paths and digests. Done ends it.
+func (c *Catalog) Store(source string) (e Entry, err error) {
+	defer func() {
+		if err != nil {
+			c.Done(false)
+		}
+	}()
 	info, err := os.Stat(source)
 	if err != nil {
 		return Entry{}, err
@@ -29,7 +34,11 @@ func (c *Catalog) Store(source string) (Entry, error) {
 		return Entry{}, err
 	}
 	base := filepath.Join("plugins", sum)
-	e := Entry{SHA256: sum, Path: filepath.Join(base, filepath.Base(main))}
+	c.sweep()
+	if err := c.begin(filepath.Join(c.Folder(), base)); err != nil {
+		return Entry{}, err
+	}
+	e = Entry{SHA256: sum, Path: filepath.Join(base, filepath.Base(main))}
 	if !info.IsDir() {
 		if err := copyFile(main, filepath.Join(c.Folder(), e.Path), 0o755); err != nil {
 			return Entry{}, err

@@ -2,6 +2,11 @@
 
 package catalog
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
 
 func trusted(string, map[string]bool) error { return errors.New("plugins run on Linux only") }
+
+func lock(*os.File) error { return errors.New("plugins run on Linux only") }

@@ -46,3 +46,6 @@ func trusted(path string, known map[string]bool) error {
 	}
 	return nil
 }
+
+// lock takes the lock of a file, or returns an error at once. The kernel frees it when the process ends, however it ends.
+func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
