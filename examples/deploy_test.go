@@ -151,7 +151,7 @@ func TestAirflow(t *testing.T) {
 	dir := t.TempDir()
 	for program, want := range map[string]string{
 		`[ "$4" = month=2026-10 ]`: "done",
-		`echo '{"event":"failed","code":"LEDGER_LOCKED","retry":"yes"}'; exit 7`:     "retry: dprelease: LEDGER_LOCKED",
+		`echo '{"event":"failed","code":"LEDGER_LOCKED","retry":"yes"}'; exit 75`:    "retry: dprelease: LEDGER_LOCKED",
 		`echo '{"event":"failed","code":"LEDGER_ROLLED_BACK","retry":"no"}'; exit 7`: "stop: dprelease: LEDGER_ROLLED_BACK",
 		`exit 137`: "stop: dprelease: 137",
 	} {
