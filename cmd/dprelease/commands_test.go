@@ -302,3 +302,19 @@ func TestUnknownCommit(t *testing.T) {
 		t.Errorf("%v, %q", err, errs.String())
 	}
 }
+
+// The metrics of a run that failed after its debit say no cause (P19, P20), before it they do.
+func TestMetricsOfFailure(t *testing.T) {
+	path := filepath.Join(testdir.New(t), "m.prom")
+	for _, events := range [][]pipeline.Event{nil, {{Kind: "plan"}}, {{Kind: "draw"}}} {
+		s := &story{events: events, runErr: &failure.Failure{Exit: failure.ExitPlugin, Code: "PLUGIN_FAILED", Message: secretValue}}
+		exit, _, errw := try(context.Background(), s, "run", "--metrics", path, "j.yaml")
+		text, err := os.ReadFile(path)
+		debited := len(events) == 1 && events[0].Kind == "draw"
+		if err != nil || exit != failure.ExitPlugin || strings.Contains(errw, "metrics") ||
+			!strings.Contains(string(text), "\ndprelease_failed{job_name=\"demo\"") ||
+			strings.Contains(string(text), "PLUGIN_FAILED") == debited || strings.Contains(string(text), "debit_timestamp") != debited {
+			t.Errorf("%v: exit %d, stderr %q, %v, metrics\n%s", events, exit, errw, err, text)
+		}
+	}
+}

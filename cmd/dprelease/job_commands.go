@@ -23,49 +23,35 @@ func (e *environment) check() *cobra.Command {
 	var data bool
 	var out string
 	c := &cobra.Command{
-		Use:   "check JOB",
-		Short: "Report every problem of a job, without reading the data",
+		Use:   "check JOB...",
+		Short: "Report every problem of jobs, without reading the data",
 		Long: `check reports every problem of a job in one pass, each as
 file:line:column: path of the key: what is wrong (what to do). It starts the
-plugins that the job names, and does not open the table.
+plugins that the job names, and does not open the table. Of several jobs all are checked.
 
 With --data it also looks at the table, before anything is spent. What it finds is
 private and has no noise: it is printed on a terminal, or written to a file whose name
 begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody looked.`,
 		Example: `  dprelease check job.yaml
-  dprelease check --json job.yaml
+  dprelease check --json monthly.yaml yearly.yaml
   dprelease check --data job.yaml
   dprelease check --data --out CONFIDENTIAL-look.txt job.yaml`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: command.JobFiles,
+		Args: cobra.MinimumNArgs(1), ValidArgsFunction: command.JobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if out != "" && !data {
 				return errors.New("--out: is for --data")
 			}
-			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
-				if data {
-					return e.look(ctx, j, out)
-				}
-				if err := e.jobs.check(ctx, j, e.Options()); err != nil {
-					return e.Fail(ctx, err)
-				}
-				var doubts []string
-				for _, d := range j.Doubts() {
-					doubts = append(doubts, d.Error())
-				}
-				var uncovered []string
-				if j.Weighted() {
-					uncovered = []string{report.NotCovered()}
-				}
-				return e.Say(struct {
-					command.Mark
-					Exit       int      `json:"exit"`
-					Note       string   `json:"note"`
-					Doubts     []string `json:"doubts,omitempty"`
-					NotCovered string   `json:"not_covered,omitempty"`
-				}{e.Mark("done"), command.ExitDone, notLookedAt, doubts, strings.Join(uncovered, "")},
-					"%s: no problems found\n%s%s%s\n", args[0], command.EachLine("doubtful: ", doubts), command.EachLine("not covered: ", uncovered),
-					notLookedAt)
-			})
+			if !data {
+				return e.checkAll(c.Context(), args)
+			}
+			if len(args) > 1 {
+				return errors.New("--data: looks at the table of one job")
+			}
+			j, err := e.Open(args[0])
+			if err != nil {
+				return e.Fail(c.Context(), err)
+			}
+			return e.look(c.Context(), j, out)
 		},
 	}
 	c.Flags().BoolVar(&data, "data", false, "look at the table, in private")
@@ -74,6 +60,66 @@ begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody
 	e.SetFlag(c)
 	e.OutputFlags(c, "print JSON")
 	return c
+}
+
+// checkAll checks each job, and fails once where some have problems: with the code of the first.
+func (e *environment) checkAll(ctx context.Context, paths []string) error {
+	var failed []string
+	var first command.Ending
+	for _, path := range paths {
+		err := e.checkOne(ctx, path)
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, new(command.Failed)): // its answer could not be printed
+			return err
+		case len(paths) == 1:
+			return e.Fail(ctx, err)
+		}
+		f, problems := command.Explain(ctx, err)
+		if len(problems) == 0 {
+			problems = job.Problems{{Pos: job.Pos{File: path}, Message: f.Code + ": " + f.Message}}
+		}
+		e.Problems(problems)
+		if failed = append(failed, path); len(failed) == 1 || ctx.Err() != nil {
+			first = f
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	e.JobName = ""
+	first.Message = "problems in " + strings.Join(failed, ", ")
+	return e.FailWith(first, nil)
+}
+
+// checkOne checks a job, and prints that it has no problems.
+func (e *environment) checkOne(ctx context.Context, path string) error {
+	j, err := e.Open(path)
+	if err != nil {
+		return err
+	}
+	if err := e.jobs.check(ctx, j, e.Options()); err != nil {
+		return err
+	}
+	var doubts, uncovered []string
+	for _, d := range j.Doubts() {
+		doubts = append(doubts, d.Error())
+	}
+	if j.Weighted() {
+		uncovered = []string{report.NotCovered()}
+	}
+	return e.Say(struct {
+		command.Mark
+		Exit       int      `json:"exit"`
+		Note       string   `json:"note"`
+		Doubts     []string `json:"doubts,omitempty"`
+		NotCovered string   `json:"not_covered,omitempty"`
+	}{e.Mark("done"), command.ExitDone, notLookedAt, doubts, strings.Join(uncovered, "")}, "%s: no problems found\n%s%s%s\n", path,
+		command.EachLine("doubtful: ", doubts), command.EachLine("not covered: ", uncovered), notLookedAt)
 }
 
 func (e *environment) run() *cobra.Command {
@@ -100,39 +146,38 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 			if e.lockWait <= 0 {
 				return errNoWait
 			}
-			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
-				at = cmp.Or(at, j.Output.PublishAt)
-				if at != "" && retries.most > 0 {
-					return errors.New("--retries: is not for a run that publishes at an hour (--publish-at, output.publish_at): " +
-						"when it ends would tell how often it failed")
-				}
-				if hidden != "" && at == "" {
-					return errors.New("--hide-outcome: is for a run that publishes at an hour (--publish-at, output.publish_at): without one its " +
-						"end tells when it was ready")
-				}
-				hide, err := e.hide(hidden, j.Output.Dir)
-				if err != nil {
-					return err
-				}
-				if at != "" && !e.Quiet && !e.JSON {
-					fmt.Fprintf(hide.errw, "nothing of this run is shown before %s\n", at)
-				}
-				o := e.Options()
-				o.PublishAt = at
-				o.Diagnostics, o.Again, o.Revise, o.CatchUp, o.Wait = diagnostics, again, revise, catchUp, wait
-				o.CreateLedger, o.LockWait = create, e.lockWait
-				observer, stop := e.observer(j.Releases)
-				if o.Observer, err = told.begin(e, j, observer); err != nil {
-					return hide.end(e, err)
-				}
-				outcome, err := retries.run(ctx, e, func() (command.Answer, error) { return e.jobs.run(ctx, j, o) })
-				stop()
-				told.end(ctx, e, outcome, err)
-				if err != nil {
-					return hide.end(e, e.Fail(ctx, err))
-				}
-				return hide.end(e, e.report(outcome))
-			})
+			ctx := c.Context()
+			j, err := e.Open(args[0])
+			if err != nil {
+				told.end(ctx, e, nil, err)
+				return e.Fail(ctx, err)
+			}
+			at = cmp.Or(at, j.Output.PublishAt)
+			if err := hourFits(at, hidden, retries.most); err != nil {
+				return err
+			}
+			hide, err := e.hide(hidden, j.Output.Dir)
+			if err != nil {
+				return err
+			}
+			if at != "" && !e.Quiet && !e.JSON {
+				fmt.Fprintf(hide.errw, "nothing of this run is shown before %s\n", at)
+			}
+			o := e.Options()
+			o.PublishAt = at
+			o.Diagnostics, o.Again, o.Revise, o.CatchUp, o.Wait = diagnostics, again, revise, catchUp, wait
+			o.CreateLedger, o.LockWait = create, e.lockWait
+			observer, stop := e.observer(j.Releases)
+			if o.Observer, err = told.begin(e, j, observer); err != nil {
+				return hide.end(e, err)
+			}
+			outcome, err := retries.run(ctx, e, func() (command.Answer, error) { return e.jobs.run(ctx, j, o) })
+			stop()
+			told.end(ctx, e, outcome, err)
+			if err != nil {
+				return hide.end(e, e.Fail(ctx, err))
+			}
+			return hide.end(e, e.report(outcome))
 		},
 	}
 	e.OutputFlags(c, "print JSON")
@@ -155,6 +200,19 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	told.flags(c)
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
+}
+
+// hourFits refuses the flags that do not go with an hour to publish at, or with none.
+func hourFits(at, hidden string, retries int) error {
+	if at != "" && retries > 0 {
+		return errors.New("--retries: is not for a run that publishes at an hour (--publish-at, output.publish_at): " +
+			"when it ends would tell how often it failed")
+	}
+	if hidden != "" && at == "" {
+		return errors.New("--hide-outcome: is for a run that publishes at an hour (--publish-at, output.publish_at): without one its " +
+			"end tells when it was ready")
+	}
+	return nil
 }
 
 // report prints what a run did. The releases stand whether or not this can be

@@ -15,7 +15,8 @@ import (
 
 // telling reports a run to other programs.
 type telling struct {
-	lineage, metrics string // flags
+	lineage, metrics string   // flags
+	job              *job.Job // nil: it cannot be read
 	sender           *lineage.Sender
 	next             pipeline.Observer
 	debited          time.Time
@@ -24,7 +25,7 @@ type telling struct {
 func (t *telling) flags(c *cobra.Command) {
 	c.Flags().StringVar(&t.lineage, "lineage", "",
 		"send OpenLineage events to this address, or append them to this file; without it OPENLINEAGE_URL says where")
-	c.Flags().StringVar(&t.metrics, "metrics", "", "write what was spent to this file, for Prometheus")
+	c.Flags().StringVar(&t.metrics, "metrics", "", "write what was spent, or that the run failed, to this file, for Prometheus")
 }
 
 // begin reports that the run of a job began.
@@ -33,7 +34,7 @@ func (t *telling) begin(e *environment, j *job.Job, next pipeline.Observer) (pip
 	if t.sender, err = lineage.New(t.lineage, e.Getenv, e.About().Version); err != nil {
 		return nil, err
 	}
-	t.next, e.RunID = next, lineage.RunID(j)
+	t.job, t.next, e.RunID = j, next, lineage.RunID(j)
 	t.sender.Start(j)
 	return t, nil
 }
@@ -51,14 +52,21 @@ func (t *telling) Observe(ev pipeline.Event) {
 
 // end reports how the run ended. What cannot be told is noted, and changes nothing.
 func (t *telling) end(ctx context.Context, e *environment, a command.Answer, err error) {
+	write := func() error { return nil }
 	if err != nil {
 		f, _ := command.Explain(ctx, err)
-		t.sender.Fail(f.Code, string(f.Spent), f.Spent == failure.SpentNone && t.debited.IsZero())
+		before := f.Spent == failure.SpentNone && t.debited.IsZero()
+		t.sender.Fail(f.Code, string(f.Spent), before)
+		if !before {
+			f.Code = ""
+		}
+		write = func() error { return lineage.WriteFailed(t.metrics, t.job, f.Code, t.debited) }
 	} else if done, ok := a.(*pipeline.Outcome); ok {
 		t.sender.Complete(done.Dir, &done.Report)
-		if t.metrics != "" && lineage.WriteMetrics(t.metrics, &done.Report, t.debited) != nil {
-			e.Tell(e.Errw, "note: the metrics could not be written\n")
-		}
+		write = func() error { return lineage.WriteMetrics(t.metrics, &done.Report, t.debited) }
+	}
+	if t.metrics != "" && write() != nil {
+		e.Tell(e.Errw, "note: the metrics could not be written\n")
 	}
 	if err := t.sender.Close(); err != nil {
 		e.Tell(e.Errw, "note: not all lineage events were sent: %v\n", err)

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/command"
-	"github.com/dprelease/dprelease/internal/job"
 )
 
 func (e *environment) plan() *cobra.Command {
@@ -36,18 +34,21 @@ side at equal (ε, δ). All of them use what the job assumes about its columns (
 			if slices.ContainsFunc(asked, c.Flags().Changed) {
 				return e.HandOver(c.Context(), designer, e.Args())
 			}
-			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
-				p, err := e.jobs.plan(ctx, j, e.Options())
-				if err == nil {
-					return e.Print(p)
-				}
-				if p != nil && !e.JSON { // its account does not allow it, and its figures tell what to change
-					if shown := e.Print(p); shown != nil {
-						return shown
-					}
-				}
+			ctx := c.Context()
+			j, err := e.Open(args[0])
+			if err != nil {
 				return e.Fail(ctx, err)
-			})
+			}
+			p, err := e.jobs.plan(ctx, j, e.Options())
+			if err == nil {
+				return e.Print(p)
+			}
+			if p != nil && !e.JSON { // its account does not allow it, and its figures tell what to change
+				if shown := e.Print(p); shown != nil {
+					return shown
+				}
+			}
+			return e.Fail(ctx, err)
 		},
 	}
 	e.SetFlag(c)

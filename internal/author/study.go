@@ -30,7 +30,11 @@ func (e *environment) plan() *cobra.Command {
 			if err := s.check(c.Flags().Changed); err != nil {
 				return err
 			}
-			return e.Job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error { return e.study(ctx, j, &s) })
+			j, err := e.Open(args[0])
+			if err != nil {
+				return e.Fail(c.Context(), err)
+			}
+			return e.study(c.Context(), j, &s)
 		},
 	}
 	e.SetFlag(c)

@@ -26,18 +26,19 @@ func JobFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirect
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// Job reads a job file and hands it on.
-func (e *Environment) Job(ctx context.Context, path string, f func(context.Context, *job.Job) error) error {
+// Open reads the job file that a command is about.
+func (e *Environment) Open(path string) (*job.Job, error) {
+	e.JobName = ""
 	j, err := e.Load(path, e.Getenv, e.Set)
 	if err != nil {
-		return e.Fail(ctx, err)
+		return nil, err
 	}
 	e.JobName = j.Name
 	if e.Unconfined = j.Unconfined(); len(e.Unconfined) > 0 && !e.JSON {
 		e.Tell(e.Errw, "note: not confined: %s: the job says sandbox: off, so it can read and write files and use the network\n",
 			strings.Join(e.Unconfined, ", "))
 	}
-	return f(ctx, j)
+	return j, nil
 }
 
 func (e *Environment) Options() pipeline.Options {
@@ -58,25 +59,31 @@ func (e *Environment) Fail(ctx context.Context, err error) error {
 // FailWith prints a failure. Its last line says the code, what was spent, and whether to
 // run the command again.
 func (e *Environment) FailWith(f Ending, problems job.Problems) error {
-	switch {
-	case e.JSON:
-		for _, p := range problems {
-			e.Line(struct {
-				Mark
-				File    string `json:"file"`
-				Line    int    `json:"line"`
-				Column  int    `json:"column"`
-				Path    string `json:"path"`
-				Message string `json:"message"`
-				Hint    string `json:"hint"`
-			}{e.Mark("problem"), p.File, p.Line, p.Column, p.Path, p.Message, p.Hint})
-		}
-	case len(problems) > 0:
-		e.Tell(e.Errw, "%s\n", problems.Error())
-	default:
+	if len(problems) > 0 {
+		e.Problems(problems)
+	} else if !e.JSON {
 		e.Tell(e.Errw, "dprelease: %s: %s\n", f.Code, f.Message)
 	}
 	return e.Ended(f)
+}
+
+// Problems prints the problems of a job, a line for each.
+func (e *Environment) Problems(problems job.Problems) {
+	if !e.JSON {
+		e.Tell(e.Errw, "%s\n", problems.Error())
+		return
+	}
+	for _, p := range problems {
+		e.Line(struct {
+			Mark
+			File    string `json:"file"`
+			Line    int    `json:"line"`
+			Column  int    `json:"column"`
+			Path    string `json:"path"`
+			Message string `json:"message"`
+			Hint    string `json:"hint"`
+		}{e.Mark("problem"), p.File, p.Line, p.Column, p.Path, p.Message, p.Hint})
+	}
 }
 
 // Ended prints the last line of a command that has said what was wrong.

@@ -247,3 +247,27 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("a metric is declared %d times", n)
 	}
 }
+
+// A monitor hears that a run failed; after the debit it hears when that was, and no cause (P19, P20).
+func TestMetricsOfFailure(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.prom")
+	for want, write := range map[string]func() error{
+		`dprelease_failed{job_name="trips",dataset="trips-2026",code="LEDGER_LOCKED"} 1` + "\n": func() error {
+			return WriteFailed(path, someJob(), "LEDGER_LOCKED", time.Time{})
+		},
+		`dprelease_failed{job_name="trips",dataset="trips-2026"} 1` + "\n": func() error {
+			return WriteFailed(path, someJob(), "", time.Unix(1700000000, 5))
+		},
+		`dprelease_failed{job_name="trips",dataset="trips-2026"} 0` + "\n": func() error {
+			return WriteMetrics(path, someReport(), time.Unix(1700000000, 5))
+		},
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(path)
+		if !strings.Contains(string(text), want) || strings.Contains(string(text), "code=") == strings.Contains(string(text), " 1700000000\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
