@@ -142,6 +142,17 @@ func PerRow(public sdk.Public, what string, above, rows sdk.Term, width float64)
 	if most := AtMost(public); most > 0 && per/most > width {
 		e.Note = sdk.NoUse + e.Note + "; there are at most " + Figure(most) + ", so the noise is larger than the range of the value"
 	}
+	return Finite(e)
+}
+
+// Finite leaves the sums of a quotient out where their errors are too large for a number: nothing is forecast of such bounds.
+func Finite(e sdk.ExpectedError) sdk.ExpectedError {
+	for _, t := range []*sdk.Term{e.Over, e.Above} {
+		if sum := t.NoiseSD + t.Half95 + t.Unsure; math.IsInf(sum, 0) || math.IsNaN(sum) {
+			e.Over, e.Above = nil, nil
+			break
+		}
+	}
 	return e
 }
 

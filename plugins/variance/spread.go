@@ -75,12 +75,12 @@ func (s *spread) expected(public sdk.Public, n linear.Noise) sdk.ExpectedError {
 	above := sdk.Term{NoiseSD: s.noise(n) * width * width, Linear: sdk.Linear{High: width * width / 4, Scale: 1, Adds: s.column.Name}}
 	above.Half95 = above.NoiseSD / n.SD * n.Tail(0.05)
 	if s.root {
-		return sdk.ExpectedError{
+		return linear.Finite(sdk.ExpectedError{
 			Field: sdk.EstimateField, Above: &above, Over: &sdk.Term{Linear: sdk.Linear{High: 1, Scale: 1}},
 			Note: s.column.Name + ": noise of standard deviation at most " + linear.Figure(s.noise(n)*width*width/2) +
 				"/(m·d) in the first order, m the number of values (the column count), d their standard deviation" + s.interval.WideStrata(public),
 			SamplingNote: "it depends on the values, which are secret; the more of them and the wider they are spread, the smaller it is",
-		}
+		})
 	}
 	e := linear.PerRow(public, s.column.Name, above, sdk.Term{}, width*width/4)
 	e.Note += s.interval.WideStrata(public)
