@@ -171,7 +171,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 			if o.Observer, err = told.begin(e, j, observer); err != nil {
 				return hide.end(e, err)
 			}
-			outcome, err := retries.run(ctx, e, func() (command.Answer, error) { return e.jobs.run(ctx, j, o) })
+			outcome, err := retries.run(ctx, e, j, o)
 			stop()
 			told.end(ctx, e, outcome, err)
 			if err != nil {

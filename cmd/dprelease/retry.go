@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/command"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
@@ -14,16 +16,20 @@ type retrying struct {
 	wait time.Duration
 }
 
-// run runs a job until it succeeds, fails in a way that another run does not mend, or has failed too often.
-func (r *retrying) run(ctx context.Context, e *environment, once func() (command.Answer, error)) (command.Answer, error) {
+// run runs a job until it succeeds, fails in a way that another run does not mend, or has failed too often. What a person asked to
+// spend again is spent once: behind a failure that spent, another run publishes what is stored.
+func (r *retrying) run(ctx context.Context, e *environment, j *job.Job, o pipeline.Options) (command.Answer, error) {
 	for try := 1; ; try++ {
-		answer, err := once()
+		answer, err := e.jobs.run(ctx, j, o)
 		if err == nil || try > r.most {
 			return answer, err
 		}
 		f, _ := command.Explain(ctx, err)
 		if f.Exit != failure.ExitRetry {
 			return answer, err
+		}
+		if f.Spent != failure.SpentNone {
+			o.Again, o.Revise = false, false
 		}
 		if e.JSON {
 			e.Line(struct {

@@ -1,14 +1,30 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 )
+
+// A retry behind a failure that spent does not spend again, also where the first run was told to; behind one that spent nothing it may.
+func TestRetriesSpendOnce(t *testing.T) {
+	for _, f := range []*failure.Failure{
+		failure.New(failure.ExitLedger, "LEDGER_LOCKED", "locked"),
+		failure.Resting(&failure.Failure{Exit: failure.ExitNotPublished, Code: "NOT_PUBLISHED", Message: "full", Spent: failure.SpentRun}),
+	} {
+		s := &story{runErr: f}
+		exit, _, errw := try(context.Background(), s, "run", "--retries", "1", "--retry-wait", "1ms", "--spend-again", "--revise", "j.yaml")
+		if free := f.Cost() == failure.SpentNone; exit != 75 || strings.Count(errw, "run again") != 1 || s.got.Again != free || s.got.Revise != free {
+			t.Errorf("%s: exit %d, the retry has %v %v: %s", f.Code, exit, s.got.Again, s.got.Revise, errw)
+		}
+	}
+}
 
 // A run waits for a database that is back before its retries are used up, and says so; it gives up after as many as were asked for, and
 // tries nothing again that would fail again.
