@@ -38,7 +38,7 @@ func Exited(exit int) error {
 	return Failed{exit}
 }
 
-// Mark begins each line that --json prints while a job is at work: what happened, and to which run of which job.
+// Mark begins each line that --json prints while a job is at work: the event, and the run and the job to which it belongs.
 type Mark struct {
 	Event string `json:"event"`
 	Run   string `json:"run,omitempty"`
