@@ -25,6 +25,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dprelease/dprelease/engines/beam/worker"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plan"
@@ -185,7 +186,7 @@ func (b *beside) Check(context.Context, []byte) error { return nil }
 
 func (b *beside) Tallies(ctx context.Context, order []byte, parts, shards int) (ofParts, ofShards [][]byte, err error) {
 	b.orders++
-	one := &run.Worker{Builtins: builtin.Mechanisms()}
+	one := &worker.Worker{Builtins: builtin.Mechanisms()}
 	all, sent := make([][]byte, parts+shards), make([][][]byte, shards)
 	for i := range all {
 		switch {

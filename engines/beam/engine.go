@@ -95,7 +95,7 @@ func carryOut(ctx context.Context, w engine.Work, found func(part int, data []by
 		if err := s.answers(ctx); err != nil {
 			return err
 		}
-		return worker.Check(ctx, w.Order)
+		return adder.Check(ctx, w.Order)
 	}
 	work, o, err := sealWork(w.Order, s.secretFile)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
+	"github.com/dprelease/dprelease/engines/beam/worker"
 	"github.com/dprelease/dprelease/internal/data/whole"
-	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
@@ -25,8 +25,8 @@ func init() {
 	register.Iter1[[]byte]()
 }
 
-// worker adds up parts in this process, whichever pipeline they are of.
-var worker = &run.Worker{Builtins: builtin.Mechanisms()}
+// adder adds up parts in this process, whichever pipeline they are of.
+var adder = &worker.Worker{Builtins: builtin.Mechanisms()}
 
 // errPart is all that a runner is told of a failure: what went wrong with the data is in what was found (P20).
 var errPart = errors.New("a part could not be added up")
@@ -76,7 +76,7 @@ type partFn struct{ Task Task }
 
 func (f *partFn) ProcessElement(ctx context.Context, _ []byte, emit func(int, int)) error {
 	return f.Task.each(func(o *opened, i int) error {
-		text, err := worker.Part(ctx, o.Order, i)
+		text, err := adder.Part(ctx, o.Order, i)
 		if err == nil {
 			err = f.Task.found(o, partName(i), text)
 		}
@@ -99,7 +99,7 @@ type scatterFn struct{ Task Task }
 
 func (f *scatterFn) ProcessElement(ctx context.Context, _ []byte, emit func(int, []byte)) error {
 	return f.Task.each(func(o *opened, i int) error {
-		pieces, tally, err := worker.Scatter(ctx, o.Order, i)
+		pieces, tally, err := adder.Scatter(ctx, o.Order, i)
 		if err == nil {
 			err = f.Task.found(o, partName(i), tally)
 		}
@@ -132,7 +132,7 @@ func (f *shardFn) ProcessElement(ctx context.Context, shard int, pieces func(*[]
 			}
 			sent = append(sent, piece)
 		}
-		text, err := worker.Shard(ctx, o.Order, i, sent)
+		text, err := adder.Shard(ctx, o.Order, i, sent)
 		if err == nil {
 			err = f.Task.found(o, shardName(i), text)
 		}

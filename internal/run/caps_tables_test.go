@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -78,7 +79,7 @@ output: {dir: out}
 func newCappedTables(t *testing.T, relation, releases string, units int) *cappedTables {
 	c := &cappedTables{t: t, dir: t.TempDir()}
 	var err error
-	if c.plan, err = plan.Make(t.Context(), cappedTablesJob(t, c.dir, relation, releases, units), cappedShelf{}, noPast{}); err != nil {
+	if c.plan, err = plan.Make(t.Context(), cappedTablesJob(t, c.dir, relation, releases, units), cappedShelf{}, inprocess.NoPast{}); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -212,7 +213,7 @@ func TestCapsAreChosenBeforeTheirTableIsRead(t *testing.T) {
 		}
 	}
 	want := "dataset.tables.stays.cap.rows: is chosen in a draw that comes after that of release c"
-	if _, err := plan.Make(t.Context(), j, cappedShelf{}, noPast{}); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := plan.Make(t.Context(), j, cappedShelf{}, inprocess.NoPast{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a choice after its releases is planned: %v", err)
 	}
 }

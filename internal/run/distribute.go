@@ -28,6 +28,26 @@ type Engine interface {
 	Tallies(ctx context.Context, order []byte, parts, shards int) (ofParts, ofShards [][]byte, err error)
 }
 
+// Order tells a machine how to add up a part of a job. It holds the key of the draws, so whoever reads it knows who was
+// drawn.
+type Order struct {
+	Job    job.Packed
+	Plan   string // the digest of the plan that was paid for
+	Key    noise.Key
+	Rows   int64                // of the table
+	Cuts   []int64              // the first row of each part, and the number of rows
+	Shards int                  // into which the rows are divided by unit, 0 where a row is a unit
+	Count  bool                 // only count the units of each shard, and the rows in each unit of a frame
+	Taken  map[string][][]int64 // by draw of a fixed size: of each table that is drawn from, how many rows of each block
+	Needs  framed               // how many rows of each unit of a frame each table draws
+}
+
+// Parts returns the number of parts of the table.
+func (o *Order) Parts() int { return len(o.Cuts) - 1 }
+
+// framed are numbers of rows by draw with fixed numbers in a frame, by part or shard, and by unit of the frame.
+type framed map[string][]map[int32]int64
+
 // What an engine can do wrong, after the debit: fixed texts (P20).
 var (
 	errEngine = failure.New(failure.ExitPlugin, "ENGINE_FAILED", "the engine did not add up every part of the table"+failure.SpentOnly)

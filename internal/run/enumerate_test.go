@@ -20,6 +20,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -233,7 +234,7 @@ func (w *world) plan(units int) *plan.Priced {
 	if p := w.plans[key]; p != nil {
 		return p
 	}
-	p, err := plan.Make(w.t.Context(), w.job(units), shelf{&w.calls}, noPast{})
+	p, err := plan.Make(w.t.Context(), w.job(units), shelf{&w.calls}, inprocess.NoPast{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -291,7 +292,8 @@ func (w *world) walk(p *plan.Priced, units [][]row, texts map[string]string) law
 			known := &mechanism{idle: slices.Repeat([]Process{within{mechanisms[name], calls}}, len(p.Releases()))}
 			r.set.known[name] = func() (*mechanism, error) { return known, nil }
 		}
-		r.begins = func(d samplers.Design, n int64, _ []int32) (samplers.Selector, error) {
+		r.begins = func(drawn *plan.PlannedDraw, n int64, _ []int32) (samplers.Selector, error) {
+			d := drawn.Design
 			if _, ok := d.(*samplers.Gathered); ok && d.Event(nil) == nil { // it takes the whole table, and has no choice
 				return samplers.Begin(d, n)
 			} else if ok {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 )
 
 // home is a unit: its region, and its persons, each with the values of its visits.
@@ -70,7 +71,7 @@ output: {dir: out}
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if p, err = plan.Make(w.t.Context(), j, shelf{&w.calls}, noPast{}); err != nil {
+		if p, err = plan.Make(w.t.Context(), j, shelf{&w.calls}, inprocess.NoPast{}); err != nil {
 			w.t.Fatal(err)
 		}
 		if w.plans == nil {

@@ -32,7 +32,7 @@ type Runner struct {
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
 	views     []*tableView                  // its tables
 	index     *tableNumbers                 // of the units of all tables, nil where nobody numbers them
-	begins    func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error)
+	begins    Begins
 	// population is the number of units: of rows, where a row is one.
 	population int64
 	part       *remotePart // of the table, on a machine that adds up for another one; else nil
@@ -90,9 +90,6 @@ func (r *Runner) keep(rel *plan.PlannedRelease, result sdk.Result) {
 
 // New begins to carry out a plan.
 func New(p *plan.Planned, t *OpenedTable, set *Mechanisms, o Options) *Runner {
-	begins := func(d samplers.Design, rows int64, _ []int32) (samplers.Selector, error) {
-		return samplers.Begin(d, rows)
-	}
 	r := &Runner{
 		begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o),
 		Results: map[string]sdk.Result{}, made: map[string]privacy.Event{}, Recorders: map[string]*samplers.Recorder{},
@@ -220,7 +217,7 @@ func (r *Runner) begin(ctx context.Context, d *plan.PlannedDraw) (*picker, error
 	if err != nil {
 		return nil, err
 	}
-	selector, err := r.begins(d.Design, r.population, strata)
+	selector, err := r.begins(d, r.population, strata)
 	if err != nil {
 		return nil, err
 	}

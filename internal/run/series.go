@@ -94,7 +94,7 @@ func weighed(p *plan.Planned, step int, sums map[int]*SliceSums) (out map[string
 	return out, factors, nil
 }
 
-// sums has a mechanism add up in its own process. It is a summer.
+// sums has a mechanism add up in its own process. It is a Summer.
 func (m *Mechanisms) sums(ctx context.Context, rel *plan.PlannedRelease, alone bool,
 	feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
 	mech, err := m.known[rel.Job.Mechanism]()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/builtin"
@@ -30,7 +31,7 @@ func (y *yearly) begin(l *ledger.Ledger) {
 // period or through its life, covers both. If the second one ran free, it would not.
 func TestTwoSeriesOnOneAccount(t *testing.T) {
 	first := newYearly(t, 1, "rho")
-	second := planSeries(t, "periods_of_unit: {at_most: 2, binds: definition}", "rho", builtins(builtin.Mechanisms()),
+	second := planSeries(t, "periods_of_unit: {at_most: 2, binds: definition}", "rho", inprocess.Mechanisms(builtin.Mechanisms()),
 		"job: tiny", "job: other", "running]", "{change: 1}]", `"0.1"`, `"0.07"`)
 	at, err := ledger.ParseAddress("sqlite:"+testdir.New(t)+"/l.db", "")
 	if err != nil {

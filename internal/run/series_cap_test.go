@@ -9,6 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
@@ -98,7 +99,7 @@ func TestBrokenCapsOnPeriodsAreCaught(t *testing.T) {
 
 // Weights are private values of rows: what a series charges covers each weight with each value.
 func TestNoNeighboursBeatAWeightedSeries(t *testing.T) {
-	y := planSeries(t, "periods_of_unit: {at_most: 2}", "rho", builtins(builtin.Mechanisms()),
+	y := planSeries(t, "periods_of_unit: {at_most: 2}", "rho", inprocess.Mechanisms(builtin.Mechanisms()),
 		"fold: {", "weights: {column: w, at_most: 3}\n  fold: {w: max, ", "columns:\n", "columns:\n    w: {type: number}\n")
 	for _, rel := range y.plan.Releases() {
 		if rel.Weights == nil {
@@ -109,14 +110,14 @@ func TestNoNeighboursBeatAWeightedSeries(t *testing.T) {
 }
 
 // strangers are the mechanisms of this program as if somebody else had written them.
-type strangers struct{ builtins }
+type strangers struct{ inprocess.Mechanisms }
 
 type stranger struct{ plan.Mechanism }
 
 func (stranger) Origin() (builtin bool, sha256 string) { return false, "00" }
 
 func (s strangers) Get(ctx context.Context, name string) (plan.Mechanism, error) {
-	m, err := s.builtins.Get(ctx, name)
+	m, err := s.Mechanisms.Get(ctx, name)
 	return stranger{m}, err
 }
 
@@ -130,7 +131,7 @@ func TestPluginsInSeriesMayChangeTheirSums(t *testing.T) {
 	for name, c := range map[string]struct {
 		from plan.Mechanisms
 		want int64
-	}{"built in": {builtins(builtin.Mechanisms()), 20}, "plugin": {strangers{builtin.Mechanisms()}, 36}} {
+	}{"built in": {inprocess.Mechanisms(builtin.Mechanisms()), 20}, "plugin": {strangers{builtin.Mechanisms()}, 36}} {
 		y := planSeries(t, "periods_of_unit: {at_most: 2}", "rho", c.from)
 		for _, rel := range y.plan.Releases() {
 			y.reprice(rel, signs)
@@ -143,7 +144,7 @@ func TestPluginsInSeriesMayChangeTheirSums(t *testing.T) {
 
 // All series of a job mean the same units, whichever of them says so.
 func TestTheCapHoldsForAllSeriesOfAJob(t *testing.T) {
-	y := planSeries(t, "periods_of_unit: {at_most: 1}", "rho", builtins(builtin.Mechanisms()),
+	y := planSeries(t, "periods_of_unit: {at_most: 1}", "rho", inprocess.Mechanisms(builtin.Mechanisms()),
 		"series:\n  s:", "series:\n  first:\n    periods: {from: 2026-01, to: 2026-03}\n    publish: [month]\n  s:", "{name: n, series: s", "{name: n, series: first")
 	two := []row{{2, 0}}
 	base, with := y.steps(others, nil), y.steps(append(slices.Clone(others), life{two, two, two}), nil)

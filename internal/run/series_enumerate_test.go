@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/periods"
@@ -38,7 +39,7 @@ func newYearly(t *testing.T, atMost int, unit string) *yearly {
 
 // newSeries plans a series that says something of its units, in ρ or in ε.
 func newSeries(t *testing.T, of, unit string) *yearly {
-	return planSeries(t, of, unit, builtins(builtin.Mechanisms()))
+	return planSeries(t, of, unit, inprocess.Mechanisms(builtin.Mechanisms()))
 }
 
 // planSeries plans it with some mechanisms, and after changes of the job: texts in turn with what stands in their place.
@@ -78,7 +79,7 @@ output: {dir: out}
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Make(t.Context(), j, mechanisms, noPast{})
+	p, err := plan.Make(t.Context(), j, mechanisms, inprocess.NoPast{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func (y *yearly) steps(units []life, broken func(*Slices)) (out []measured) {
 	}
 	sums := map[int]*SliceSums{}
 	for s := range threePeriods {
-		vectors, err := sliceSums(y.t.Context(), y.plan, of.counting(s), inProcess(builtin.Mechanisms()))
+		vectors, err := sliceSums(y.t.Context(), y.plan, of.counting(s), inprocess.Mechanisms(builtin.Mechanisms()).Sums)
 		if err != nil {
 			y.t.Fatal(err)
 		}

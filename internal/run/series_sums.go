@@ -28,7 +28,7 @@ func (s *Slices) Sum(ctx context.Context, set *Mechanisms, period int, add bool,
 	return s.sum(ctx, set.sums, period, add, key)
 }
 
-func (s *Slices) sum(ctx context.Context, sum summer, period int, add bool, key table.Key) (*SliceSums, error) {
+func (s *Slices) sum(ctx context.Context, sum Summer, period int, add bool, key table.Key) (*SliceSums, error) {
 	t, names := s.views[period], s.Columns()
 	read := &identified{rowSource: t.rows, slice: t.newSliceSum(key, names)}
 	out := &SliceSums{Failed: s.failed}
@@ -52,17 +52,13 @@ func (s *Slices) sum(ctx context.Context, sum summer, period int, add bool, key 
 }
 
 // sliceSums has the mechanisms add up the rows of one slice.
-func sliceSums(ctx context.Context, p *plan.Planned, t *OpenedTable, sum summer) (vectors map[string][][][]int64, err error) {
-	r := New(p, t, nil, Options{Observe: func(Progress) {}})
-	r.part = &remotePart{tally: Tally{Vectors: map[string][][][]int64{}}, sum: sum}
-	err = guarded(func() error {
-		unused, err := noise.NewSource()
-		if err != nil {
-			return errNoRandomness
-		}
-		return r.drawAll(ctx, unused)
-	})
-	return r.part.tally.Vectors, err
+func sliceSums(ctx context.Context, p *plan.Planned, t *OpenedTable, sum Summer) (map[string][][][]int64, error) {
+	unused, err := noise.NewSource()
+	if err != nil {
+		return nil, errNoRandomness
+	}
+	tally, err := AddUp(ctx, p, t, sum, nil, unused)
+	return tally.Vectors, err
 }
 
 // identified identifies a slice while it is read for something else.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
@@ -49,7 +50,7 @@ func TestSliceIsIdentifiedOnTheWay(t *testing.T) {
 		}
 		scans := 0
 		of.views[0].rows = counting{of.views[0].rows, &scans}
-		got, err := of.sum(t.Context(), inProcess(builtin.Mechanisms()), 0, true, key)
+		got, err := of.sum(t.Context(), inprocess.Mechanisms(builtin.Mechanisms()).Sums, 0, true, key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func (o *OpenedTable) sliced(ctx context.Context, column string, values []string
 	drop := job.Handling{Rule: job.Drop}
 	p := NewPreparer(job.Column{Name: column, Type: job.Category, Domain: values, Missing: drop, Outside: drop})
 	whole := OpenedTable{rows: o.Table, Content: o.Content}
-	err := whole.scan(ctx, []string{column}, func(b table.Batch) error {
+	err := whole.Scan(ctx, []string{column}, func(b table.Batch) error {
 		ready, err := p.Prepare(b.Columns[0], b.Rows)
 		if err != nil {
 			return err
@@ -153,14 +153,16 @@ func (s *sliced) places(b table.Block, some table.Pick) []uint32 {
 	return out
 }
 
-// stretch is a set of rows that follow one another.
-type stretch struct{ first, rows int64 }
+// Narrowed returns the table with some of its rows alone, which are counted from 0. Its content is noted apart.
+func (o *OpenedTable) Narrowed(set someRows, rows int64) *OpenedTable {
+	one := *o
+	one.rows, one.Content = &sliced{whole: o.rows, set: set, rows: rows}, o.Content.Fresh()
+	return &one
+}
 
-func (s stretch) Has(row int64) bool { return row >= s.first && row < s.first+s.rows }
-
-func (s stretch) Before(row int64) int64 { return min(max(0, row-s.first), s.rows) }
-
-// ranged is a run of rows of a source. To whoever scans it, its rows are counted from 0.
-func ranged(whole rowSource, first, rows int64) *sliced {
-	return &sliced{whole: whole, set: stretch{first, rows}, rows: rows}
+// Holding returns the table with rows from elsewhere in the place of its own. Their content is not noted.
+func (o *OpenedTable) Holding(rows rowSource) *OpenedTable {
+	one := *o
+	one.rows, one.Content = rows, nil
+	return &one
 }

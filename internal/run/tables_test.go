@@ -11,6 +11,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -102,7 +103,7 @@ output: {dir: out}
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p, err := plan.Make(w.t.Context(), j, shelf{&w.calls}, noPast{})
+	p, err := plan.Make(w.t.Context(), j, shelf{&w.calls}, inprocess.NoPast{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,10 +1,12 @@
 package run
 
 import (
+	"context"
 	"encoding/csv"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,8 +68,7 @@ func inMemory(t *testing.T, of *OpenedTable, text string) rowSource {
 	if err != nil || len(lines) == 0 {
 		t.Fatalf("%q: %v", text, err)
 	}
-	s := &shard{columns: lines[0], rows: int64(len(lines) - 1)}
-	block := shardBlock{Rows: len(lines) - 1}
+	s := &oneBlock{columns: lines[0], rows: len(lines) - 1}
 	for k, name := range lines[0] {
 		c, _ := of.column(name)
 		v := table.Values{Kind: c.Kind, Scale: c.Scale, Unit: c.Unit, Valid: make([]byte, (len(lines)+7)/8), DictID: table.NewDictID()}
@@ -90,10 +91,53 @@ func inMemory(t *testing.T, of *OpenedTable, text string) rowSource {
 				t.Fatalf("column %s is %v", name, c.Kind)
 			}
 		}
-		block.Columns = append(block.Columns, v)
+		s.values = append(s.values, v)
 	}
-	s.pieces = []piece{{Blocks: []shardBlock{block}}}
 	return s
+}
+
+// oneBlock is a table in memory.
+type oneBlock struct {
+	columns []string
+	rows    int
+	values  []table.Values
+}
+
+func (s *oneBlock) Rows() int64 { return int64(s.rows) }
+
+// Scan gives copies of the values: whoever prepares a block may write to it.
+func (s *oneBlock) Scan(_ context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
+	b := table.Batch{Block: table.Block{Rows: s.rows}, Picked: table.Pick{All: true}}
+	if o.Pick != nil {
+		var err error
+		if b.Picked, err = o.Pick(b.Block); err != nil {
+			return err
+		}
+	}
+	var picked []int
+	for i := range s.rows {
+		if b.Picked.All || slices.Contains(b.Picked.Rows, uint32(i)) {
+			picked = append(picked, i)
+		}
+	}
+	if b.Rows = len(picked); b.Rows == 0 {
+		return nil
+	}
+	for _, name := range o.Columns {
+		from := s.values[slices.Index(s.columns, name)]
+		v := from
+		v.Float64, v.Codes, v.Valid = nil, nil, make([]byte, (b.Rows+7)/8)
+		for i, row := range picked {
+			v.Valid[i>>3] |= from.Valid[row>>3] >> (row & 7) & 1 << (i & 7)
+			if from.Codes != nil {
+				v.Codes = append(v.Codes, from.Codes[row])
+			} else {
+				v.Float64 = append(v.Float64, from.Float64[row])
+			}
+		}
+		b.Columns = append(b.Columns, v)
+	}
+	return visit(b)
 }
 
 // Six worlds go through files as well, each table of them: what a run does with rows from memory is what it does with those of

@@ -13,12 +13,14 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/params"
+	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // operator is one thing that a job does to rows before a mechanism sees them.
@@ -124,7 +126,7 @@ type rehearsal struct {
 	fed      []sdktest.Table // what reached the mechanism: one table, or one of each cell
 	of       int64           // of how many units the sample was drawn, -1 where it was not
 	calls    int             // noise calls that were compared
-	result   *sdk.Result     // some result of the plan: nobody looks at it
+	tried    bool            // the mechanism was run on what it is fed
 }
 
 // Get, About, Origin, Confined, Validate and Plan let a job be planned.
@@ -133,7 +135,6 @@ func (x *rehearsal) About() sdk.Description                              { retur
 func (x *rehearsal) Origin() (bool, string)                              { return true, "" }
 func (x *rehearsal) Confined() string                                    { return "" }
 func (x *rehearsal) Validate(raw json.RawMessage) error                  { return plan.ValidateParams(x.schema, raw) }
-func (x *rehearsal) Close()                                              {}
 
 func (x *rehearsal) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
 	plugin, err := x.process.start(ctx)
@@ -144,12 +145,12 @@ func (x *rehearsal) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 	return made, x.process.after(err)
 }
 
-// Release keeps what the mechanism is fed.
-func (x *rehearsal) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error,
-	_ host.Drawer) (sdk.Result, privacy.Event, error) {
+// sums keeps what the mechanism is fed.
+func (x *rehearsal) sums(ctx context.Context, rel *plan.PlannedRelease, _ bool, feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
+	r := rel.Request()
 	t := &keeper{plan: r.Plan, table: sdktest.Table{Columns: map[string]sdk.Values{}}}
 	if err := feed(ctx, t); err != nil {
-		return sdk.Result{}, nil, err
+		return nil, err
 	}
 	for _, name := range r.Plan.Columns {
 		if c, _ := r.Public.Column(name); t.table.Rows == 0 && c.Type == sdk.Category {
@@ -159,15 +160,32 @@ func (x *rehearsal) Release(ctx context.Context, r sdk.ReleaseRequest, feed func
 		}
 	}
 	x.fed = append(x.fed, t.table)
-	if x.result == nil {
-		out, err := x.process.Release(ctx, r.PlanRequest(), r.Plan, t.table, sdktest.NoNoise{Rows: t.table.Rows})
-		if err != nil {
-			return sdk.Result{}, nil, err
-		}
-		x.result = &out.Result
+	if x.tried {
+		return nil, nil
 	}
-	return *x.result, r.Plan.Event, nil
+	x.tried = true
+	_, err := x.process.Release(ctx, r.PlanRequest(), r.Plan, t.table, sdktest.NoNoise{Rows: t.table.Rows})
+	return nil, err
 }
+
+// drawn is a draw that was settled beforehand: it takes units, in ascending order.
+type drawn struct {
+	units []uint32
+	first uint32 // of the next block
+}
+
+func (s *drawn) Next(n int) (out samplers.Selection, err error) {
+	for _, at := range s.units {
+		if at >= s.first && at < s.first+uint32(n) {
+			out.Rows = append(out.Rows, at-s.first)
+		}
+	}
+	s.first += uint32(n)
+	return out, nil
+}
+
+func (s *drawn) NextUnits(units []int32) (samplers.Selection, error) { return s.Next(len(units)) }
+func (s *drawn) Done() error                                         { return nil }
 
 // keeper keeps a table of one block.
 type keeper struct {
@@ -198,7 +216,7 @@ func (x *rehearsal) attack(ctx context.Context, raw json.RawMessage) (*sdktest.F
 		return nil, 0, nil // refused: the plugin says for what it is not made
 	}
 	p := priced.Planned
-	x.result = nil
+	x.tried = false
 	for n := range operatorPairs {
 		left, right := x.tables()
 		a, err := x.run(ctx, p, left)
@@ -332,9 +350,22 @@ func (x *rehearsal) run(ctx context.Context, p *plan.Planned, rows []row) ([]sdk
 		return nil, err
 	}
 	defer opened.Close()
-	x.fed = nil
-	if x.of, err = run.Rehearse(ctx, p, opened, x, []uint32{0, 2, operatorUnits - 1}); err != nil {
+	src, err := noise.NewSource()
+	if err != nil {
 		return nil, err
+	}
+	x.fed, x.of = nil, -1
+	some := &drawn{units: []uint32{0, 2, operatorUnits - 1}}
+	if _, err = run.AddUp(ctx, p, opened, x.sums, func(d *plan.PlannedDraw, n int64, _ []int32) (samplers.Selector, error) {
+		if d.Design.Kind() == "full" {
+			return samplers.Begin(d.Design, n)
+		}
+		return some, nil
+	}, src); err != nil {
+		return nil, err
+	}
+	if some.first > 0 {
+		x.of = int64(some.first)
 	}
 	if x.broken.rows != nil {
 		x.broken.rows(p, x.fed)

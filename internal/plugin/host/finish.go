@@ -19,7 +19,7 @@ func checkFinish(desc sdk.Description, plan sdk.Plan) error {
 	if plan.Finish == nil {
 		return nil
 	}
-	calls, err := linearCalls(nil, plan.Event)
+	calls, err := LinearCalls(plan.Event)
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
@@ -52,7 +52,7 @@ func (p *Plugin) declared(ctx context.Context, req sdk.ReleaseRequest, feed func
 // The event is the one that happened, also beside an error.
 func (p *Plugin) finished(plan sdk.Plan, vectors [][]int64, drawer Drawer) (sdk.Result, privacy.Event, error) {
 	program, err := finish.New(plan)
-	calls, err2 := linearCalls(nil, plan.Event)
+	calls, err2 := LinearCalls(plan.Event)
 	if err != nil || err2 != nil || len(calls) != len(vectors) || len(calls) != len(plan.Finish.Noise) {
 		return sdk.Result{}, nil, p.fault(CodePlan)
 	}
@@ -77,7 +77,7 @@ func add(drawer Drawer, call privacy.Event, values []int64) error {
 	case privacy.DiscreteGaussian:
 		return drawer.AddGaussian(ev, values)
 	}
-	return errVector // linearCalls lists no other
+	return errVector // LinearCalls lists no other
 }
 
 // sums keeps the vectors of a plan with a finish. As a Drawer it answers with zeros, which carry no
@@ -112,7 +112,7 @@ func (p *Plugin) Finish(ctx context.Context, req sdk.ReleaseRequest, vectors [][
 	if req.Plan.Finish != nil {
 		return p.finished(req.Plan, vectors, drawer)
 	}
-	calls, err := linearCalls(nil, req.Plan.Event)
+	calls, err := LinearCalls(req.Plan.Event)
 	if err != nil || len(calls) != len(vectors) {
 		return sdk.Result{}, nil, p.fault(CodePlan)
 	}

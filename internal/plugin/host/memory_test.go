@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/dprelease/dprelease/internal/plugin/wire"
+	"github.com/dprelease/dprelease/internal/plugin/wire/guest"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -31,7 +32,7 @@ func rawMemory(mode string, start *wire.ReleaseRequest) (sdk.Rows, error) {
 		return nil, err
 	}
 	req := mustMessage(wire.ToReleaseRequest(start))
-	layout, err := wire.ParseAnnouncement(head, mustMessage(req.Plan.Declared(req.Public)))
+	layout, err := guest.ParseAnnouncement(head, mustMessage(req.Plan.Declared(req.Public)))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func rawMemory(mode string, start *wire.ReleaseRequest) (sdk.Rows, error) {
 	case "memory-leave":
 		conn.Close()
 	}
-	return wire.NewColumnsReader(conn, mem, layout)
+	return guest.NewReader(conn, mem, layout)
 }
 
 func reopened(fd int) int {

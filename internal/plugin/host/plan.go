@@ -174,7 +174,7 @@ func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Descripti
 		}
 	}
 	if err == nil && desc.Linear {
-		if _, err = linearCalls(nil, plan.Event); err != nil {
+		if _, err = LinearCalls(plan.Event); err != nil {
 			err = fmt.Errorf("plan: %w", err)
 		}
 	}

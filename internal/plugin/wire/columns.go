@@ -14,11 +14,9 @@ import (
 // enough for a processor's cache.
 const Slots = 4
 
-// Bounds on a layout. The plugin checks them.
 const (
-	maxSlots    = 64
-	maxSlotRows = 1 << 20
-	slotSize    = 4 << 20 // the most bytes of a slot of the host, unless it needs more for 64 rows
+	maxSlots = 64
+	slotSize = 4 << 20 // the most bytes of a slot of the host, unless it needs more for 64 rows
 )
 
 var errColumns = errors.New("shared columns are not as announced")
@@ -27,10 +25,10 @@ var errColumns = errors.New("shared columns are not as announced")
 // size, one batch in each. specs/plugin-columns.md describes it.
 type Layout struct {
 	Slots, Rows int // the slots, and the most rows of one
+	Columns     []sdk.Column
+	At          []int // the place of each column in a slot, and then of the weights
 
-	columns []sdk.Column
-	at      []int // the place of each column in a slot, and then of the weights
-	size    int   // of a slot
+	size int // of a slot
 }
 
 // NewLayout returns the host's layout for these columns. rows is the public number of
@@ -44,20 +42,21 @@ func NewLayout(columns []sdk.Column, rows int64) Layout {
 	if rows > 0 {
 		most = min(most, rows+63)
 	}
-	return makeLayout(columns, Slots, int(max(most&^63, 64)))
+	return MakeLayout(columns, Slots, int(max(most&^63, 64)))
 }
 
-func makeLayout(columns []sdk.Column, slots, rows int) Layout {
-	l := Layout{Slots: slots, Rows: rows, columns: columns, size: (len(columns) + 1 + 63) &^ 63}
+// MakeLayout returns a layout with some slots, each with room for some rows.
+func MakeLayout(columns []sdk.Column, slots, rows int) Layout {
+	l := Layout{Slots: slots, Rows: rows, Columns: columns, size: (len(columns) + 1 + 63) &^ 63}
 	for _, c := range columns {
-		l.at = append(l.at, l.size)
+		l.At = append(l.At, l.size)
 		if c.Type == sdk.Category {
 			l.size += 4 * rows
 		} else {
 			l.size += 8*rows + rows/8
 		}
 	}
-	l.at = append(l.at, l.size)
+	l.At = append(l.At, l.size)
 	l.size += 8 * rows
 	return l
 }
@@ -74,20 +73,8 @@ func (l Layout) Announcement() []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(l.Rows))
 }
 
-// ParseAnnouncement returns the layout that the host announced for these columns.
-func ParseAnnouncement(b []byte, columns []sdk.Column) (Layout, error) {
-	if len(b) != AnnouncementBytes {
-		return Layout{}, errColumns
-	}
-	slots, rows := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
-	if slots < 1 || slots > maxSlots || rows < 64 || rows > maxSlotRows || rows%64 != 0 {
-		return Layout{}, errColumns
-	}
-	return makeLayout(columns, int(slots), int(rows)), nil
-}
-
-// slot returns the bytes of a slot.
-func (l Layout) slot(mem []byte, i int) []byte { return mem[i*l.size : (i+1)*l.size] }
+// Slot returns the bytes of a slot.
+func (l Layout) Slot(mem []byte, i int) []byte { return mem[i*l.size : (i+1)*l.size] }
 
 // ColumnsWriter is the host's end of the lane of columns. It copies batches into the
 // slots and sends the number of rows of each over a connection. The plugin can tell it
@@ -135,23 +122,23 @@ func (w *ColumnsWriter) fill(b sdk.Batch, from, to int) error {
 	if w.mem == nil {
 		return io.ErrClosedPipe
 	}
-	l, slot := w.layout, w.layout.slot(w.mem, w.next)
+	l, slot := w.layout, w.layout.Slot(w.mem, w.next)
 	for i, c := range b.Columns {
 		slot[i] = 0
-		if l.columns[i].Type == sdk.Category {
-			copy(slot[l.at[i]:], raw(c.Codes[from:to]))
+		if l.Columns[i].Type == sdk.Category {
+			copy(slot[l.At[i]:], raw(c.Codes[from:to]))
 			continue
 		}
-		copy(slot[l.at[i]:], raw(c.Float64[from:to]))
+		copy(slot[l.At[i]:], raw(c.Float64[from:to]))
 		if c.Valid != nil {
 			slot[i] = 1
-			copy(slot[l.at[i]+8*l.Rows:], c.Valid[from/8:(to+7)/8])
+			copy(slot[l.At[i]+8*l.Rows:], c.Valid[from/8:(to+7)/8])
 		}
 	}
 	slot[len(b.Columns)] = 0
 	if b.Weights != nil {
 		slot[len(b.Columns)] = 1
-		copy(slot[l.at[len(b.Columns)]:], raw(b.Weights[from:to]))
+		copy(slot[l.At[len(b.Columns)]:], raw(b.Weights[from:to]))
 	}
 	w.next = (w.next + 1) % l.Slots
 	w.inUse++
@@ -178,90 +165,10 @@ func (w *ColumnsWriter) Detach() []byte {
 	return mem
 }
 
-// ColumnsReader is the plugin's end of the lane of columns.
-type ColumnsReader struct {
-	conn   io.ReadWriter
-	mem    []byte
-	layout Layout
-	next   int
-	held   bool // the plugin still looks at the last slot
-	batch  sdk.Batch
-	err    error
-}
-
-// NewColumnsReader returns a reader of mem, which must have the layout's size.
-func NewColumnsReader(conn io.ReadWriter, mem []byte, layout Layout) (*ColumnsReader, error) {
-	if len(mem) != layout.Size() {
-		return nil, errColumns
-	}
-	return &ColumnsReader{conn: conn, mem: mem, layout: layout, batch: sdk.Batch{Columns: make([]sdk.Values, len(layout.columns))}}, nil
-}
-
-// Next returns the next batch, or io.EOF after the last. The batch is a view of the
-// shared memory and valid until the next call. If rows end before the host has said so,
-// Next returns io.ErrUnexpectedEOF, so that nobody takes half of the rows for all.
-func (r *ColumnsReader) Next() (*sdk.Batch, error) {
-	if r.err == nil {
-		r.err = r.advance()
-	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	return &r.batch, nil
-}
-
-func (r *ColumnsReader) advance() error {
-	if r.held {
-		if _, err := r.conn.Write([]byte{0}); err != nil {
-			return err
-		}
-		r.held = false
-	}
-	var head [4]byte
-	if _, err := io.ReadFull(r.conn, head[:]); err == io.EOF {
-		return io.ErrUnexpectedEOF
-	} else if err != nil {
-		return err
-	}
-	said := binary.LittleEndian.Uint32(head[:])
-	switch {
-	case said == 0:
-		return io.EOF
-	case said > uint32(r.layout.Rows):
-		return errColumns
-	}
-	rows := int(said)
-	l, slot := r.layout, r.layout.slot(r.mem, r.next)
-	r.batch.Rows, r.batch.Weights = rows, nil
-	for i, c := range l.columns {
-		if c.Type == sdk.Category {
-			r.batch.Columns[i] = sdk.Values{Codes: view[int32](slot[l.at[i]:], rows)}
-			continue
-		}
-		v := sdk.Values{Float64: view[float64](slot[l.at[i]:], rows)}
-		if slot[i] == 1 {
-			at := l.at[i] + 8*l.Rows
-			v.Valid = slot[at : at+(rows+7)/8 : at+(rows+7)/8]
-		}
-		r.batch.Columns[i] = v
-	}
-	if n := len(l.columns); slot[n] == 1 {
-		r.batch.Weights = view[float64](slot[l.at[n]:], rows)
-	}
-	r.next, r.held = (r.next+1)%l.Slots, true
-	return nil
-}
-
 // raw returns the bytes of numbers.
 func raw[T float64 | int32](x []T) []byte {
 	if len(x) == 0 {
 		return nil
 	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
-}
-
-// view returns the first n numbers in b. It is aligned: slots and columns begin at
-// multiples of 8 in memory that begins at a page.
-func view[T float64 | int32](b []byte, n int) []T {
-	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/dprelease/dprelease/internal/plugin/wire"
+	"github.com/dprelease/dprelease/internal/plugin/wire/guest"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -17,7 +18,7 @@ var errMemory = errors.New("the host's memory cannot be mapped")
 
 // openRows connects to the host's socket and maps the memory in which the rows will
 // lie. Closed must be called when they are no longer looked at.
-func openRows(path string, columns []sdk.Column) (rows *wire.ColumnsReader, closed func(), err error) {
+func openRows(path string, columns []sdk.Column) (rows *guest.Reader, closed func(), err error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, nil, err
@@ -31,7 +32,7 @@ func openRows(path string, columns []sdk.Column) (rows *wire.ColumnsReader, clos
 		conn.Close()
 		_ = unix.Munmap(mem)
 	}
-	if rows, err = wire.NewColumnsReader(conn, mem, layout); err != nil {
+	if rows, err = guest.NewReader(conn, mem, layout); err != nil {
 		closed()
 	}
 	return rows, closed, err
@@ -57,7 +58,7 @@ func receiveMemory(conn *net.UnixConn, columns []sdk.Column) ([]byte, wire.Layou
 	if _, err := io.ReadFull(conn, head[n:]); err != nil {
 		return nil, none, err
 	}
-	layout, err := wire.ParseAnnouncement(head, columns)
+	layout, err := guest.ParseAnnouncement(head, columns)
 	if err != nil {
 		return nil, none, err
 	}

@@ -1,4 +1,4 @@
-package host
+package inprocess
 
 import (
 	"cmp"
@@ -53,7 +53,7 @@ func (h *hand) Next() (*sdk.Batch, error) {
 	select {
 	case b, more := <-h.rows:
 		if !more {
-			return nil, cmp.Or(h.ctx.Err(), io.EOF) // Vectors ends the context of a feed that failed
+			return nil, cmp.Or(h.ctx.Err(), io.EOF) // vectors ends the context of a feed that failed
 		}
 		h.now, h.have = b, true
 		return &h.now, nil

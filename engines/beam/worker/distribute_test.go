@@ -1,4 +1,4 @@
-package run
+package worker
 
 import (
 	"bytes"
@@ -20,36 +20,84 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/builtin"
+	"github.com/dprelease/dprelease/samplers"
 )
 
-// serial is an engine of one machine, which does one thing after the other.
+// serial is an engine of one machine, which does one thing after the other. It adds up what it finds, and then fails:
+// what is added up is compared before there is noise.
 type serial struct {
 	worker Worker
+	key    *noise.Key                         // of the draws, in the place of the host's
+	like   *run.Order                         // an order whose numbers of rows are drawn again, nil for the host's
+	given  *run.Order                         // the last order but those that only count
+	added  map[string][][][]int64             // what was added up
+	full   bool                               // the host gets what was found
 	twice  bool                               // every part and every shard is carried out twice
 	spoil  func(parts, shards [][]byte) error // breaks what was found
 	send   func(sent [][]byte) [][]byte       // breaks what a shard gets
-	order  func(o *Order)                     // breaks what the machines are told
+	order  func(o *run.Order)                 // breaks what the machines are told
 }
 
 func (s *serial) Check(ctx context.Context, order []byte) error { return s.worker.Check(ctx, order) }
 
+// errAdded ends a run that was added up.
+var errAdded = failure.New(failure.ExitPlugin, "ADDED", "everything is added up")
+
 func (s *serial) Tallies(ctx context.Context, order []byte, parts, shards int) ([][]byte, [][]byte, error) {
+	var o run.Order
+	err := json.Unmarshal(order, &o)
+	if s.key != nil {
+		o.Key = *s.key
+	}
+	if s.like != nil && !o.Count {
+		o.Taken, o.Needs = s.like.Taken, s.like.Needs
+	}
 	if s.order != nil {
-		var o Order
-		err := json.Unmarshal(order, &o)
 		s.order(&o)
-		text, again := json.Marshal(o)
-		if order = text; errors.Join(err, again) != nil {
-			return nil, nil, errors.Join(err, again)
+	}
+	order, again := json.Marshal(o)
+	if err = errors.Join(err, again); err != nil {
+		return nil, nil, err
+	}
+	ofParts, ofShards, err := s.carryOut(ctx, order, parts, shards)
+	if err != nil || s.full || o.Count {
+		return ofParts, ofShards, err
+	}
+	s.given, s.added = &o, map[string][][][]int64{}
+	for _, b := range slices.Concat(ofParts, ofShards) {
+		var t run.Tally
+		if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&t); err != nil {
+			return nil, nil, err
+		}
+		if t.Failure != nil {
+			return nil, nil, t.Failure
+		}
+		for name, runs := range t.Vectors {
+			if s.added[name] == nil {
+				s.added[name] = make([][][]int64, len(runs))
+			}
+			for i, vectors := range runs {
+				if s.added[name][i], err = host.AddVectors(s.added[name][i], vectors); err != nil {
+					return nil, nil, err
+				}
+			}
 		}
 	}
+	return nil, nil, errAdded
+}
+
+func (s *serial) carryOut(ctx context.Context, order []byte, parts, shards int) ([][]byte, [][]byte, error) {
 	ofParts, ofShards, sent := make([][]byte, parts), make([][]byte, shards), make([][][]byte, shards)
 	again := func(first []byte, err error, second func() ([]byte, error)) ([]byte, error) {
 		if s.twice && err == nil {
 			other, err := second()
-			var a, b Tally
+			var a, b run.Tally
 			if err := errors.Join(err, gob.NewDecoder(bytes.NewReader(first)).Decode(&a), gob.NewDecoder(bytes.NewReader(other)).Decode(&b)); err != nil {
 				return nil, err
 			}
@@ -116,8 +164,20 @@ func tableOf(t testing.TB, columns ...table.ReleaseColumn) string {
 	return path
 }
 
-// distributed is a job with an engine, ready to be gathered.
-func distributed(t testing.TB, path, dataset, sample, releases string, splits int) *Runner {
+// spread is a job with an engine.
+type spread struct {
+	*serial
+	plan  *plan.Planned
+	table *run.OpenedTable
+}
+
+// run carries the job out.
+func (s *spread) run(t testing.TB) error {
+	return run.New(s.plan, s.table, nil, run.Options{Observe: func(run.Progress) {}, Engine: s.serial}).Draws(t.Context())
+}
+
+// distributed is a job with an engine, ready to be added up.
+func distributed(t testing.TB, path, dataset, sample, releases string, splits int) *spread {
 	t.Helper()
 	if sample != "" {
 		sample = "samples: {" + sample + "}"
@@ -139,16 +199,16 @@ output: {dir: out}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	p, err := plan.Make(t.Context(), j, builtins(builtin.Mechanisms()), noPast{})
+	p, err := plan.Make(t.Context(), j, inprocess.Mechanisms(builtin.Mechanisms()), inprocess.NoPast{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := OpenTable(t.Context(), p.Planned, 0)
+	opened, err := run.OpenTable(t.Context(), p.Planned, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(opened.Close)
-	return New(p.Planned, opened, nil, Options{Observe: func(Progress) {}, Engine: &serial{worker: Worker{Builtins: builtin.Mechanisms()}}})
+	return &spread{&serial{worker: Worker{Builtins: builtin.Mechanisms()}}, p.Planned, opened}
 }
 
 const (
@@ -176,13 +236,14 @@ var spreads = []struct{ name, units, dataset, releases string }{
 
 var drawn = map[string]string{"": "", "p": "p: {method: poisson, rate: 0.3}", "w": "w: {method: srswor, size: 40}"}
 
-func addedUp(t testing.TB, r *Runner, key noise.Key) map[string][][][]int64 {
+// addedUp adds a job up with a key, and with the numbers of rows of an earlier order.
+func addedUp(t testing.TB, r *spread, key noise.Key, like *run.Order) map[string][][][]int64 {
 	t.Helper()
-	got, err := r.gather(t.Context(), key.Source())
-	if err != nil {
+	r.key, r.like = &key, like
+	if err := r.run(t); !errors.Is(err, errAdded) {
 		t.Fatal(err)
 	}
-	return got.vectors
+	return r.added
 }
 
 // With the same random bits, the sums without noise are the same on one machine and on eight, for rows and for units, for
@@ -199,15 +260,16 @@ func TestSumsDoNotDependOnTheParts(t *testing.T) {
 			if from == "w" { // a sample of fixed size wants the number of units
 				dataset = strings.Replace(dataset, "add-remove\n", "replace-one\n  size: "+c.units+"\n", 1)
 			}
-			one := addedUp(t, distributed(t, path, dataset, sample, releases, 1), key)
+			first := distributed(t, path, dataset, sample, releases, 1)
+			one := addedUp(t, first, key, nil)
 			eight := distributed(t, path, dataset, sample, releases, 8)
-			eight.options.Engine.(*serial).twice = true
-			if got := addedUp(t, eight, key); len(got) == 0 || !reflect.DeepEqual(one, got) {
+			eight.twice = true
+			if got := addedUp(t, eight, key, first.given); len(got) == 0 || !reflect.DeepEqual(one, got) {
 				t.Errorf("%s, %s: one part finds %s, eight find %s", c.name, sample, brief(one), brief(got))
 			}
 			same := sample != ""
 			for try := 0; same && try < 20; try++ { // other units may well give the same sums
-				same = reflect.DeepEqual(one, addedUp(t, eight, src.NewKey()))
+				same = reflect.DeepEqual(one, addedUp(t, eight, src.NewKey(), nil))
 			}
 			if same {
 				t.Errorf("%s, %s: twenty other keys draw the same: %s", c.name, sample, brief(one))
@@ -241,13 +303,12 @@ func TestSumsAreThoseOfAPlainRun(t *testing.T) {
 	path := spreadTable(t)
 	for _, c := range spreads[:3] { // a cap chooses at random
 		r := distributed(t, path, c.dataset, "", strings.ReplaceAll(c.releases, "FROM", "all"), 8)
-		got := addedUp(t, r, noise.Key{1})
-		plain := New(r.Plan, r.Table, nil, Options{Observe: func(Progress) {}})
-		plain.part = &remotePart{sum: inProcess(builtin.Mechanisms()), tally: Tally{Vectors: map[string][][][]int64{}}}
-		if err := plain.drawAll(t.Context(), noise.Key{2}.Source()); err != nil {
+		got := addedUp(t, r, noise.Key{1}, nil)
+		plain, err := run.AddUp(t.Context(), r.plan, r.table, r.worker.Builtins.Sums, nil, noise.Key{2}.Source())
+		if err != nil {
 			t.Fatal(err)
 		}
-		if want := plain.part.tally.Vectors; !reflect.DeepEqual(got, want) {
+		if want := plain.Vectors; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %s, not %s", c.name, brief(got), brief(want))
 		}
 	}
@@ -260,34 +321,33 @@ func TestLostAndDoubledParts(t *testing.T) {
 	for _, c := range []struct {
 		spread int
 		break_ func(s *serial)
-		want   error
+		want   string
 	}{
-		{0, func(s *serial) { s.spoil = func(p, _ [][]byte) error { p[3] = nil; return nil } }, errEngine},
-		{0, func(s *serial) { s.spoil = func(p, _ [][]byte) error { return errors.New("a worker died") } }, errEngine},
-		{2, func(s *serial) { s.spoil = func(_, h [][]byte) error { h[1] = nil; return nil } }, errEngine},
-		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return p[1:] } }, ErrInternal},
-		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return append(p, p[0]) } }, ErrInternal},
-		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return append([][]byte{p[1]}, p[1:]...) } }, ErrInternal},
+		{0, func(s *serial) { s.spoil = func(p, _ [][]byte) error { p[3] = nil; return nil } }, "ENGINE_FAILED: the engine did not add up every part of the table" + failure.SpentOnly},
+		{0, func(s *serial) { s.spoil = func(p, _ [][]byte) error { return errors.New("a worker died") } }, "ENGINE_FAILED: the engine did not add up every part of the table" + failure.SpentOnly},
+		{2, func(s *serial) { s.spoil = func(_, h [][]byte) error { h[1] = nil; return nil } }, "ENGINE_FAILED: the engine did not add up every part of the table" + failure.SpentOnly},
+		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return p[1:] } }, "INTERNAL: the run failed after its budget was spent; nothing was published"},
+		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return append(p, p[0]) } }, "INTERNAL: the run failed after its budget was spent; nothing was published"},
+		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return append([][]byte{p[1]}, p[1:]...) } }, "INTERNAL: the run failed after its budget was spent; nothing was published"},
 	} {
 		r := distributed(t, path, spreads[c.spread].dataset, "", strings.ReplaceAll(spreads[c.spread].releases, "FROM", "all"), 8)
-		c.break_(r.options.Engine.(*serial))
-		if err := r.distribute(t.Context(), noise.Key{3}.Source()); err == nil || err.Error() != c.want.Error() {
+		r.full = true
+		c.break_(r.serial)
+		runner := run.New(r.plan, r.table, nil, run.Options{Observe: func(run.Progress) {}, Engine: r.serial})
+		if err := runner.Draws(t.Context()); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if len(r.Results) > 0 {
+		if len(runner.Results) > 0 {
 			t.Error("something was released")
 		}
 	}
 	r := distributed(t, path, spreads[0].dataset, "", strings.ReplaceAll(spreads[0].releases, "FROM", "all"), 8)
-	right := addedUp(t, r, noise.Key{4})
-	r.options.Engine.(*serial).spoil = func(p, _ [][]byte) error { p[2] = p[1]; return nil } // the twin
-	if wrong := addedUp(t, r, noise.Key{4}); reflect.DeepEqual(right, wrong) {
+	right := addedUp(t, r, noise.Key{4}, nil)
+	r.spoil = func(p, _ [][]byte) error { p[2] = p[1]; return nil } // the twin
+	if wrong := addedUp(t, r, noise.Key{4}, nil); reflect.DeepEqual(right, wrong) {
 		t.Error("a part that is counted twice makes no difference")
 	}
 }
-
-// ErrInternal is a fault of a worker, without words (P20).
-var ErrInternal = CodeOf(context.Background(), errShard)
 
 // A draw of units takes all rows of a unit or none. The twin draws rows, and is caught.
 func TestDrawsTakeWholeUnits(t *testing.T) {
@@ -296,7 +356,7 @@ func TestDrawsTakeWholeUnits(t *testing.T) {
 	count := func(dataset string) (broken bool) {
 		r := distributed(t, path, dataset, drawn["p"], "  - {name: n, from: p, mechanism: count, guarantee: {epsilon: 1}}", 8)
 		for k := range 20 {
-			if addedUp(t, r, noise.Key{5, byte(k)})["n"][0][0][0]%each != 0 {
+			if addedUp(t, r, noise.Key{5, byte(k)}, nil)["n"][0][0][0]%each != 0 {
 				broken = true
 			}
 		}
@@ -327,11 +387,11 @@ func TestDistributedSampleIsUniform(t *testing.T) {
 	}
 	statistic := func(dataset string, spoil func(p, h [][]byte) error) float64 {
 		r := distributed(t, path, dataset, "w: {method: srswor, size: 3}", releases, 3)
-		r.options.Engine.(*serial).spoil = spoil
+		r.spoil = spoil
 		const draws = 600
 		seen := map[int64]float64{}
 		for range draws {
-			seen[addedUp(t, r, src.NewKey())["s"][0][0][0]]++
+			seen[addedUp(t, r, src.NewKey(), nil)["s"][0][0][0]]++
 		}
 		chi, expected := (20-float64(min(20, len(seen))))*draws/20, draws/20.
 		for _, n := range seen {
@@ -411,13 +471,13 @@ func TestDistributedStrataAreUniform(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	statistic := func(dataset, sample string, samples int, spoil func(o *Order)) float64 {
+	statistic := func(dataset, sample string, samples int, spoil func(o *run.Order)) float64 {
 		r := distributed(t, path, dataset, sample, releases, 3)
-		r.options.Engine.(*serial).order = spoil
+		r.order = spoil
 		draws := 20 * samples
 		seen := map[int64]float64{}
 		for range draws {
-			seen[addedUp(t, r, src.NewKey())["s"][0][0][0]]++
+			seen[addedUp(t, r, src.NewKey(), nil)["s"][0][0][0]]++
 		}
 		if len(seen) > samples {
 			t.Errorf("%d samples occur, there are %d", len(seen), samples)
@@ -445,7 +505,7 @@ func TestDistributedStrataAreUniform(t *testing.T) {
 				t.Errorf("%s, %s: the statistic is %g", c.sample, kind, got)
 			}
 		}
-		twin := func(o *Order) {
+		twin := func(o *run.Order) {
 			turn := 0
 			if o.Needs == nil {
 				return
@@ -498,13 +558,13 @@ func TestStrataInPartsAreComplete(t *testing.T) {
 	} {
 		for _, splits := range []int{1, 8} {
 			r := distributed(t, path, c.dataset, c.sample, releases, splits)
-			r.options.Engine.(*serial).twice = true
+			r.twice = true
 			key := noise.Key{6, byte(splits)}
-			got := addedUp(t, r, key)["n"][0][0]
-			if again := addedUp(t, r, key)["n"][0][0]; !slices.Equal(got, again) {
+			got := addedUp(t, r, key, nil)["n"][0][0]
+			if again := addedUp(t, r, key, r.given)["n"][0][0]; !slices.Equal(got, again) {
 				t.Errorf("%s: the same key draws %v, and then %v", c.sample, got, again)
 			}
-			if other := addedUp(t, r, noise.Key{7, byte(splits)})["n"][0][0]; strings.Contains(c.sample, "rates") && slices.Equal(got, other) {
+			if other := addedUp(t, r, noise.Key{7, byte(splits)}, nil)["n"][0][0]; strings.Contains(c.sample, "rates") && slices.Equal(got, other) {
 				t.Errorf("%s: another key draws the same: %v", c.sample, got)
 			}
 			for i, g := range []string{"a", "b", "c", "d"} { // weighted counts, on a lattice of 2⁻¹⁶; one row of 300 weighs 33 or 67
@@ -523,12 +583,12 @@ func TestEngineAndFrame(t *testing.T) {
 	sample, releases := "w: {method: stratified, strata: g, take: {a: 1, b: 1}}", "  - {name: s, from: w, mechanism: sum, params: {column: x}, guarantee: {epsilon: 1}}"
 	for kind, dataset := range unitKinds(frame) {
 		r := distributed(t, path, dataset, sample, releases, 3)
-		err := CountFrames(t.Context(), r.Plan, r.Table, r.options.Engine)
+		err := run.CountFrames(t.Context(), r.plan, r.table, r.serial)
 		if kind != "rows" {
 			if err != nil {
 				t.Errorf("%s: %v", kind, err)
 			}
-			if _, err = r.gather(t.Context(), noise.Key{1}.Source()); !errors.Is(err, errFrame) {
+			if err = r.run(t); !errors.Is(err, &samplers.Error{Code: samplers.FrameMismatch}) {
 				t.Errorf("%s: %v", kind, err)
 			}
 			continue
@@ -539,14 +599,17 @@ func TestEngineAndFrame(t *testing.T) {
 	}
 	path, frame = strataTable(t, "ababba")
 	r := distributed(t, path, unitKinds(frame)["rows"], sample, releases, 3)
-	if err := CountFrames(t.Context(), r.Plan, r.Table, r.options.Engine); err != nil || len(r.Table.counts["w"]) != 3 {
-		t.Errorf("%v, %v", r.Table.counts, err)
+	if err := run.CountFrames(t.Context(), r.plan, r.table, r.serial); err != nil {
+		t.Error(err)
+	}
+	if addedUp(t, r, noise.Key{1}, nil); len(r.given.Needs["w"]) != 3 {
+		t.Errorf("%v", r.given.Needs)
 	}
 	if err := os.WriteFile(frame, []byte("g,rows\nb,3\na,3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.options.Engine = &serial{worker: Worker{Builtins: builtin.Mechanisms()}}
-	if _, err := r.gather(t.Context(), noise.Key{1}.Source()); err == nil || err.Error() != errPlans.Error() {
+	r.serial = &serial{worker: Worker{Builtins: builtin.Mechanisms()}}
+	if err := r.run(t); err == nil || err.Error() != errPlans.Error() {
 		t.Errorf("another frame on a machine: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package wire
+package guest
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -58,13 +59,13 @@ func random(n int, missing, weights bool) sdk.Batch {
 }
 
 // reader returns the plugin's end for what a host announces.
-func reader(t testing.TB, conn io.ReadWriter, mem []byte, l Layout) *ColumnsReader {
+func reader(t testing.TB, conn io.ReadWriter, mem []byte, l wire.Layout) *Reader {
 	t.Helper()
 	got, err := ParseAnnouncement(l.Announcement(), columns)
 	if err != nil || !reflect.DeepEqual(got, l) {
 		t.Fatalf("announced %+v, understood %+v, %v", l, got, err)
 	}
-	r, err := NewColumnsReader(conn, mem, got)
+	r, err := NewReader(conn, mem, got)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +74,12 @@ func reader(t testing.TB, conn io.ReadWriter, mem []byte, l Layout) *ColumnsRead
 
 // Whatever the layout, the rows arrive as they were written.
 func TestColumns(t *testing.T) {
-	for _, l := range []Layout{NewLayout(columns, 0), NewLayout(columns, 10), makeLayout(columns, 1, 64), makeLayout(columns, 2, 128), makeLayout(columns, 64, 1<<16)} {
+	for _, l := range []wire.Layout{wire.NewLayout(columns, 0), wire.NewLayout(columns, 10), wire.MakeLayout(columns, 1, 64), wire.MakeLayout(columns, 2, 128), wire.MakeLayout(columns, 64, 1<<16)} {
 		for _, shape := range [][2]bool{{false, false}, {true, true}, {true, false}, {false, true}} {
-			first, second := random(2*BatchRows+77, shape[0], shape[1]), random(5, shape[0], shape[1])
+			first, second := random(2*wire.BatchRows+77, shape[0], shape[1]), random(5, shape[0], shape[1])
 			host, plugin := sockets(t)
 			mem := make([]byte, l.Size())
-			w := NewColumnsWriter(host, mem, l)
+			w := wire.NewColumnsWriter(host, mem, l)
 			failed := make(chan error, 1)
 			go func() {
 				err := w.Write(first)
@@ -136,9 +137,9 @@ func TestColumns(t *testing.T) {
 // What one batch left in a slot never shows in the next one that uses it.
 func TestColumnsSlotIsUsedAgain(t *testing.T) {
 	host, plugin := sockets(t)
-	l := makeLayout(columns, 1, 64)
+	l := wire.MakeLayout(columns, 1, 64)
 	mem := make([]byte, l.Size())
-	w, r := NewColumnsWriter(host, mem, l), reader(t, plugin, mem, l)
+	w, r := wire.NewColumnsWriter(host, mem, l), reader(t, plugin, mem, l)
 	for i := range 4 {
 		in := random(60-i, i%2 == 0, i%2 == 0)
 		done := make(chan error, 1)
@@ -159,7 +160,7 @@ func TestColumnsSlotIsUsedAgain(t *testing.T) {
 // A host that goes away before it has said that there are no more rows is an error at
 // every cut, never a smaller table.
 func TestColumnsCut(t *testing.T) {
-	l := makeLayout(columns, 2, 64)
+	l := wire.MakeLayout(columns, 2, 64)
 	for _, said := range [][]byte{{}, {1}, {1, 0, 0}, {5, 0, 0, 0}, {5, 0, 0, 0, 0, 0}} {
 		host, plugin := sockets(t)
 		if _, err := host.Write(said); err != nil {
@@ -181,13 +182,13 @@ func TestColumnsCut(t *testing.T) {
 
 // More slots given back than are held: the writer believes nothing any more.
 func TestColumnsTooManyBack(t *testing.T) {
-	l := makeLayout(columns, 2, 64)
+	l := wire.MakeLayout(columns, 2, 64)
 	host, plugin := sockets(t)
 	if _, err := plugin.Write(make([]byte, 60)); err != nil {
 		t.Fatal(err)
 	}
-	w := NewColumnsWriter(host, make([]byte, l.Size()), l)
-	if err := w.Write(random(64*10, false, false)); err != errColumns {
+	w := wire.NewColumnsWriter(host, make([]byte, l.Size()), l)
+	if err := w.Write(random(64*10, false, false)); err == nil || err.Error() != errColumns.Error() {
 		t.Errorf("got %v", err)
 	}
 }
@@ -195,26 +196,26 @@ func TestColumnsTooManyBack(t *testing.T) {
 func TestLayout(t *testing.T) {
 	var many []sdk.Column
 	for n := range 200 {
-		l := NewLayout(many, int64(n)*997)
+		l := wire.NewLayout(many, int64(n)*997)
 		got, err := ParseAnnouncement(l.Announcement(), many)
-		if err != nil || !reflect.DeepEqual(got, l) || l.Size() > 17<<20 || l.size%8 != 0 {
+		if err != nil || !reflect.DeepEqual(got, l) || l.Size() > 17<<20 || l.Size()/l.Slots%8 != 0 {
 			t.Fatalf("%d columns: %d bytes, %v", n, l.Size(), err)
 		}
-		for _, at := range l.at {
+		for _, at := range l.At {
 			if at%8 != 0 {
 				t.Fatalf("%d columns: a column begins at %d", n, at)
 			}
 		}
 		many = append(many, columns[n%2])
 	}
-	for _, b := range [][]byte{nil, make([]byte, 8), Layout{Slots: 1, Rows: 65}.Announcement(), Layout{Slots: 65, Rows: 64}.Announcement(),
-		Layout{Slots: 1, Rows: 1 << 30}.Announcement(), Layout{Rows: 64}.Announcement(), append(Layout{Slots: 1, Rows: 64}.Announcement(), 0)} {
+	for _, b := range [][]byte{nil, make([]byte, 8), wire.Layout{Slots: 1, Rows: 65}.Announcement(), wire.Layout{Slots: 65, Rows: 64}.Announcement(),
+		wire.Layout{Slots: 1, Rows: 1 << 30}.Announcement(), wire.Layout{Rows: 64}.Announcement(), append(wire.Layout{Slots: 1, Rows: 64}.Announcement(), 0)} {
 		if l, err := ParseAnnouncement(b, columns); err == nil {
 			t.Errorf("%v is %+v", b, l)
 		}
 	}
-	l := makeLayout(columns, 1, 64)
-	if _, err := NewColumnsReader(&bytes.Buffer{}, make([]byte, l.Size()-1), l); err == nil {
+	l := wire.MakeLayout(columns, 1, 64)
+	if _, err := NewReader(&bytes.Buffer{}, make([]byte, l.Size()-1), l); err == nil {
 		t.Error("memory of another size was taken")
 	}
 }
@@ -222,7 +223,7 @@ func TestLayout(t *testing.T) {
 // FuzzColumns: whatever a host announces, says and puts into the memory, the reader
 // neither panics nor hands out rows that are not there.
 func FuzzColumns(f *testing.F) {
-	f.Add(makeLayout(columns, 2, 64).Announcement(), []byte{5, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0}, []byte{1, 0, 1})
+	f.Add(wire.MakeLayout(columns, 2, 64).Announcement(), []byte{5, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0}, []byte{1, 0, 1})
 	f.Add([]byte{1, 0, 0, 0, 64, 0, 0, 0}, []byte{65, 0, 0, 0}, []byte{})
 	f.Add([]byte{1, 0, 0, 0, 64, 0, 0, 0}, []byte{255, 255, 255, 255}, []byte{7})
 	f.Fuzz(func(t *testing.T, announced, said, held []byte) {
@@ -232,7 +233,7 @@ func FuzzColumns(f *testing.F) {
 		}
 		mem := make([]byte, l.Size())
 		copy(mem, held)
-		r, err := NewColumnsReader(struct {
+		r, err := NewReader(struct {
 			io.Reader
 			io.Writer
 		}{bytes.NewReader(said), io.Discard}, mem, l)

@@ -1,0 +1,48 @@
+package inprocess
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/params"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Mechanisms plan in this process. They are known by their names.
+type Mechanisms map[string]sdk.Mechanism
+
+var errUnknown = errors.New("this program does not hold the mechanism")
+
+// Get finds a mechanism.
+func (ms Mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error) {
+	m, ok := ms[name]
+	if !ok {
+		return nil, errUnknown
+	}
+	schema, err := params.Compile(m.Describe().Params)
+	return mechanism{m, schema}, err
+}
+
+// mechanism is a built-in mechanism, as the planner asks it.
+type mechanism struct {
+	sdk.Mechanism
+	schema *params.Schema
+}
+
+func (m mechanism) About() sdk.Description                { return m.Describe() }
+func (m mechanism) Origin() (builtin bool, sha256 string) { return true, "" }
+func (m mechanism) Confined() string                      { return "" }
+func (m mechanism) Validate(raw json.RawMessage) error    { return plan.ValidateParams(m.schema, raw) }
+func (m mechanism) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
+	return m.Mechanism.Plan(r)
+}
+
+// NoPast knows no earlier job, so it plans a first one.
+type NoPast struct{}
+
+// Node finds nothing.
+func (NoPast) Node(context.Context, *job.Job, string) (*ledger.Node, error) { return nil, nil }
