@@ -24,7 +24,7 @@ func begins(d *plan.PlannedDraw, units int64, _ []int32) (samplers.Selector, err
 	return samplers.Begin(d.Design, units)
 }
 
-// Tally is what was added up of some rows. All of it is private.
+// Tally holds the sums and counts of some rows. All of it is private.
 type Tally struct {
 	Failure *failure.Failure           // why there is nothing else
 	Vectors map[string][][][]int64     // by release: for each time that its mechanism is run, for each noise call

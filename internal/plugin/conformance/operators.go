@@ -146,7 +146,8 @@ func (x *rehearsal) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 }
 
 // sums keeps what the mechanism is fed.
-func (x *rehearsal) sums(ctx context.Context, rel *plan.PlannedRelease, _ bool, feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
+func (x *rehearsal) sums(ctx context.Context, rel *plan.PlannedRelease, _ bool,
+	feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
 	r := rel.Request()
 	t := &keeper{plan: r.Plan, table: sdktest.Table{Columns: map[string]sdk.Values{}}}
 	if err := feed(ctx, t); err != nil {
