@@ -80,7 +80,7 @@ func collected() kind[Collected] {
 	for _, v := range drawn() {
 		fields := map[string]field[Sample]{}
 		for _, f := range v.fields {
-			fields[f.name] = f
+			fields[f.Name] = f
 		}
 		samples[Method(v.name)] = fields
 	}

@@ -14,11 +14,11 @@ const mostKeys = 256 // with labels and notes, marks by relative error, the shar
 // A job has few keys.
 func TestFewKeys(t *testing.T) {
 	keys := map[string]bool{}
-	var walk func(at string, ds []decl)
-	walk = func(at string, ds []decl) {
+	var walk func(at string, ds []Declared)
+	walk = func(at string, ds []Declared) {
 		for _, d := range ds {
-			keys[strings.Replace(at+d.name, "tables.", "", 1)] = true
-			walk(at+d.name+".", d.nested)
+			keys[strings.Replace(at+d.Name, "tables.", "", 1)] = true
+			walk(at+d.Name+".", d.Nested)
 		}
 	}
 	walk("", language().nested)

@@ -57,7 +57,7 @@ func keysOfJob() []field[Job] {
 // rootKeys are the keys of a job.
 var rootKeys = sync.OnceValue(func() (names []string) {
 	for _, d := range language().nested {
-		names = append(names, d.name)
+		names = append(names, d.Name)
 	}
 	return names
 })

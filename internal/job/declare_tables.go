@@ -12,7 +12,7 @@ import (
 // takes some hundred microseconds.
 var tableKeys = sync.OnceValue(func() (names []string) {
 	for _, d := range dataTable().nested {
-		names = append(names, d.name)
+		names = append(names, d.Name)
 	}
 	return names
 })

@@ -6,20 +6,20 @@ import "testing"
 // declared to be.
 func TestDeclarations(t *testing.T) {
 	n := 0
-	var walk func(ds []decl)
-	walk = func(ds []decl) {
+	var walk func(ds []Declared)
+	walk = func(ds []Declared) {
 		for _, d := range ds {
 			n++
-			if d.doc == "" || d.label == "" {
-				t.Errorf("%s is not described", d.name)
+			if d.Doc == "" || d.Label == "" {
+				t.Errorf("%s is not described", d.Name)
 			}
-			if d.def != "" && d.fallback == nil {
-				t.Errorf("the default of %s is not YAML: %s", d.name, d.def)
+			if d.Default != "" && d.fallback == nil {
+				t.Errorf("the default of %s is not YAML: %s", d.Name, d.Default)
 			}
-			if _, err := written(d.example).MarshalJSON(); d.example != "" && err != nil {
-				t.Errorf("the example of %s is not YAML: %s", d.name, d.example)
+			if _, err := written(d.Example).MarshalJSON(); d.Example != "" && err != nil {
+				t.Errorf("the example of %s is not YAML: %s", d.Name, d.Example)
 			}
-			walk(d.nested)
+			walk(d.Nested)
 		}
 	}
 	walk(language().nested)

@@ -19,4 +19,4 @@
 // from the data, or a size that is secret, look like any others.
 package job
 
-//go:generate go run ./generate ../..
+//go:generate sh -c "cd ../../lab && go run ./jobpages .."

@@ -48,7 +48,7 @@ func factsOf[T any](fields []field[T], from *T) canon {
 			continue
 		}
 		if v := f.facts(from); v != nil {
-			is[f.name] = v
+			is[f.Name] = v
 		}
 	}
 	return is

@@ -39,19 +39,19 @@ func TestDigestComesFromTheDeclaration(t *testing.T) {
 // Every address of a secret is out as well, and every reason is one.
 func TestKeysOutOfTheDigest(t *testing.T) {
 	outs := 0
-	var walk func(path string, all []decl, above bool)
-	walk = func(path string, all []decl, above bool) {
+	var walk func(path string, all []Declared, above bool)
+	walk = func(path string, all []Declared, above bool) {
 		for _, d := range all {
-			at := lang.Key(path, d.name)
+			at := lang.Key(path, d.Name)
 			if d.out != "" {
 				if outs++; strings.TrimSpace(d.out) == "" || strings.HasSuffix(d.out, ".") {
 					t.Errorf("%s is out because %q", at, d.out)
 				}
 			}
-			if is := above || d.out != ""; !is && (d.label == "path" || strings.Contains(d.label, "address")) {
-				t.Errorf("%s is a %s, and in the digest", at, d.label)
+			if is := above || d.out != ""; !is && (d.Label == "path" || strings.Contains(d.Label, "address")) {
+				t.Errorf("%s is a %s, and in the digest", at, d.Label)
 			}
-			walk(at, d.nested, above || d.out != "")
+			walk(at, d.Nested, above || d.out != "")
 		}
 	}
 	walk("", language().nested, false)

@@ -26,8 +26,8 @@ type kind[V any] struct {
 	label  string
 	schema schema
 	read   func(c *cursor, p lang.Place, into *V) bool
-	nested []decl // the keys of a mapping, for the reference
-	suffix string // what the reference puts between this key and its nested keys
+	nested []Declared // the keys of a mapping, for the reference
+	suffix string     // what the reference puts between this key and its nested keys
 	// facts returns what a value adds to the digest of a job, nil for nothing. A kind without
 	// facts adds its value.
 	facts func(v *V) any

@@ -12,55 +12,59 @@ import (
 	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
-// decl describes a key for the reference and the JSON Schema.
-type decl struct {
-	name     string
-	doc      string
-	label    string
-	def      string
-	example  string
-	required bool
+// Declared describes a key, or the whole language, for the reference and the JSON Schema.
+type Declared struct {
+	Name     string
+	Doc      string
+	Label    string // what it may hold
+	Default  string // as it would be written
+	Example  string
+	Required bool
+	Nested   []Declared // the keys of a mapping
+	Suffix   string     // what stands between this key and its nested keys
+
 	out      string // why the key is no part of the digest, "" where it is
 	schema   schema
-	nested   []decl
-	suffix   string
-	fallback *yaml.Node // def, parsed
+	fallback *yaml.Node // Default, parsed
 }
+
+// Language returns the declarations of all keys.
+func Language() []Declared { return language().nested }
 
 // field is one declared key of a mapping that is read into a T.
 type field[T any] struct {
-	decl
+	Declared
 	read  func(c *cursor, p lang.Place, into *T)
 	facts func(from *T) any // for the digest, nil for nothing
 }
 
-type option func(*decl)
+type option func(*Declared)
 
 // required marks a key that must be there.
-func required() option { return func(d *decl) { d.required = true } }
+func required() option { return func(d *Declared) { d.Required = true } }
 
 // otherwise is the value of a key that is not there, as it would be written.
-func otherwise(text string) option { return func(d *decl) { d.def = text } }
+func otherwise(text string) option { return func(d *Declared) { d.Default = text } }
 
 // out leaves a key, and all that is below it, out of the digest of a job, for a reason.
-func out(why string) option { return func(d *decl) { d.out = why } }
+func out(why string) option { return func(d *Declared) { d.out = why } }
 
 // example is shown in the reference and in editors.
-func example(text string) option { return func(d *decl) { d.example = text } }
+func example(text string) option { return func(d *Declared) { d.Example = text } }
 
 // key declares one key of a mapping. A value that cannot be read leaves the field zero.
 func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...option) field[T] {
-	d := decl{name: name, doc: doc, label: k.label, schema: k.schema, nested: k.nested, suffix: k.suffix}
+	d := Declared{Name: name, Doc: doc, Label: k.label, schema: k.schema, Nested: k.nested, Suffix: k.suffix}
 	for _, o := range opts {
 		o(&d)
 	}
-	if d.def != "" {
+	if d.Default != "" {
 		n := &yaml.Node{}
-		if err := yaml.Unmarshal([]byte(d.def), n); err == nil && len(n.Content) == 1 {
+		if err := yaml.Unmarshal([]byte(d.Default), n); err == nil && len(n.Content) == 1 {
 			d.fallback = n.Content[0]
 		}
 	}
-	return field[T]{decl: d, facts: func(from *T) any { return k.fact(at(from)) }, read: func(c *cursor, p lang.Place, into *T) {
+	return field[T]{Declared: d, facts: func(from *T) any { return k.fact(at(from)) }, read: func(c *cursor, p lang.Place, into *T) {
 		var v V
 		if k.read(c, p, &v) {
 			*at(into) = v
@@ -76,7 +80,7 @@ func (f field[T]) with(facts func(from *T) any) field[T] {
 
 // held is a key of a part of T.
 func held[P, T any](f field[P], at func(*T) *P) field[T] {
-	return field[T]{decl: f.decl, facts: func(from *T) any { return f.facts(at(from)) },
+	return field[T]{Declared: f.Declared, facts: func(from *T) any { return f.facts(at(from)) },
 		read: func(c *cursor, p lang.Place, into *T) { f.read(c, p, at(into)) }}
 }
 
@@ -100,7 +104,7 @@ func object[T any](fields ...field[T]) kind[T] {
 func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []field[T], into *T, elsewhere func(key string) string) {
 	known := make([]string, len(fields))
 	for i, f := range fields {
-		known[i] = f.name
+		known[i] = f.Name
 	}
 	seen := make([]bool, len(fields))
 	for _, kv := range pairs {
@@ -121,10 +125,10 @@ func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []fie
 		c.Wrong(kv, hint, "unknown key")
 	}
 	for i, f := range fields {
-		absent := lang.Place{Path: lang.Key(p.Path, f.name), At: p.At, Node: f.fallback}
+		absent := lang.Place{Path: lang.Key(p.Path, f.Name), At: p.At, Node: f.fallback}
 		switch {
 		case seen[i]:
-		case f.required:
+		case f.Required:
 			c.Wrong(absent, f.doc1(), "is missing")
 		case f.fallback != nil:
 			f.read(c, absent, into) // a default goes through the same reader as a written value
@@ -133,17 +137,17 @@ func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []fie
 }
 
 // doc1 is the first sentence of a key's description, as a hint.
-func (d decl) doc1() string {
-	s, _, _ := strings.Cut(d.doc, ". ")
+func (d Declared) doc1() string {
+	s, _, _ := strings.Cut(d.Doc, ". ")
 	s = strings.TrimSuffix(s, ".")
 	first, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToLower(first)) + s[n:]
 }
 
-func decls[T any](fields []field[T]) []decl {
-	out := make([]decl, len(fields))
+func decls[T any](fields []field[T]) []Declared {
+	out := make([]Declared, len(fields))
 	for i, f := range fields {
-		out[i] = f.decl
+		out[i] = f.Declared
 	}
 	return out
 }
@@ -171,19 +175,19 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 		shape["required"] = append([]string{tag}, req...)
 		shapes = append(shapes, shape)
 		for _, f := range v.fields {
-			holders[f.name] = append(holders[f.name], v.name)
+			holders[f.Name] = append(holders[f.Name], v.name)
 		}
 	}
 	label := "one of " + strings.Join(names, ", ")
-	nested := []decl{{name: tag, doc: doc, label: label, required: true}}
+	nested := []Declared{{Name: tag, Doc: doc, Label: label, Required: true}}
 	for _, v := range variants {
 		for _, d := range decls(v.fields) {
-			common := len(holders[d.name]) == len(variants)
-			if common && holders[d.name][0] != v.name {
+			common := len(holders[d.Name]) == len(variants)
+			if common && holders[d.Name][0] != v.name {
 				continue // a key of every shape is described once
 			}
 			if !common {
-				d.doc = tag + " " + v.name + ": " + d.doc
+				d.Doc = tag + " " + v.name + ": " + d.Doc
 			}
 			nested = append(nested, d)
 		}

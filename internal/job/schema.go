@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 )
@@ -34,9 +35,9 @@ func objectSchema[T any](fields []field[T]) schema {
 	props := schema{}
 	var required []string
 	for _, f := range fields {
-		props[f.name] = f.decl.property()
-		if f.required {
-			required = append(required, f.name)
+		props[f.Name] = f.property()
+		if f.Required {
+			required = append(required, f.Name)
 		}
 	}
 	s := schema{"type": "object", "additionalProperties": false, "properties": props}
@@ -59,16 +60,16 @@ func orReference(s schema) schema {
 
 // property is the schema of a key: that of its kind, and what the declaration
 // adds for the reader.
-func (d decl) property() schema {
-	s := schema{"description": d.doc}
+func (d Declared) property() schema {
+	s := schema{"description": d.Doc}
 	for k, v := range orReference(d.schema) {
 		s[k] = v
 	}
-	if d.def != "" {
-		s["default"] = written(d.def)
+	if d.Default != "" {
+		s["default"] = written(d.Default)
 	}
-	if d.example != "" {
-		s["examples"] = []written{written(d.example)}
+	if d.Example != "" {
+		s["examples"] = []written{written(d.Example)}
 	}
 	return s
 }
@@ -88,4 +89,18 @@ func (w written) MarshalJSON() ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	return b.Bytes(), err
+}
+
+// Choices returns the words that a key may hold, by the path to it in the declared language, such as dataset, source, encoding.
+func Choices(path ...string) []string {
+	d := Declared{Nested: Language()}
+	for _, name := range path {
+		i := slices.IndexFunc(d.Nested, func(d Declared) bool { return d.Name == name })
+		if i < 0 {
+			return nil
+		}
+		d = d.Nested[i]
+	}
+	words, _ := d.schema["enum"].([]string)
+	return words
 }

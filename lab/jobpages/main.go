@@ -1,4 +1,4 @@
-// Command generate writes what follows from the declarations of the job
+// Command jobpages writes what follows from the declarations of the job
 // language: the JSON Schema, the reference in docs/job.md, and docs/what-goes-together.md. Its argument is
 // the root of the repository.
 package main
@@ -13,11 +13,11 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: generate ROOT")
+		fmt.Fprintln(os.Stderr, "usage: jobpages ROOT")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
+		fmt.Fprintln(os.Stderr, "jobpages:", err)
 		os.Exit(1)
 	}
 }
@@ -38,7 +38,7 @@ func run(root string) error {
 	if err != nil {
 		return err
 	}
-	text, err := job.InsertReference(string(old))
+	text, err := insertReference(string(old))
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

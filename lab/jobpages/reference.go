@@ -1,19 +1,21 @@
-package job
+package main
 
 import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
 )
 
-// Reference is the description of every key, in Markdown, as it is declared.
-func Reference() string {
+// reference returns the description of every key, in Markdown, as it is declared.
+func reference() string {
 	b := &referenceText{sections: map[string]string{}, lines: map[string]string{}}
-	lang := language()
+	all := job.Language()
 	b.WriteString("### The file\n\n")
-	b.keys("", lang.nested)
-	for _, d := range lang.nested {
-		b.section(d.name, d)
+	b.keys("", all)
+	for _, d := range all {
+		b.section(d.Name, d)
 	}
 	return b.String()
 }
@@ -28,42 +30,42 @@ type referenceText struct {
 
 // section writes a heading and the keys of each mapping, the outer one first. What the
 // mapping is for stands at its key, in the section above.
-func (b *referenceText) section(path string, d decl) {
-	path += strings.TrimSuffix(d.suffix, ".")
-	text := wholeText(d.nested)
-	if _, written := b.sections[text]; written || len(d.nested) == 0 {
+func (b *referenceText) section(path string, d job.Declared) {
+	path += strings.TrimSuffix(d.Suffix, ".")
+	text := wholeText(d.Nested)
+	if _, written := b.sections[text]; written || len(d.Nested) == 0 {
 		return
 	}
 	b.sections[text] = path
 	b.WriteString("\n### `" + path + "`\n\n")
-	b.keys(path, d.nested)
-	for _, n := range d.nested {
-		b.section(path+"."+n.name, n)
+	b.keys(path, d.Nested)
+	for _, n := range d.Nested {
+		b.section(path+"."+n.Name, n)
 	}
 }
 
 // wholeText holds the keys of a mapping and of all mappings in it. Two mappings with one such text are the same.
-func wholeText(ds []decl) string {
+func wholeText(ds []job.Declared) string {
 	var b strings.Builder
 	for _, d := range joined(ds) {
-		b.WriteString(keyLine(d) + wholeText(d.nested))
+		b.WriteString(keyLine(d) + wholeText(d.Nested))
 	}
 	return b.String()
 }
 
-func (b *referenceText) keys(path string, ds []decl) {
+func (b *referenceText) keys(path string, ds []job.Declared) {
 	var froms []string // the mappings whose keys stand here too, in order
 	names := map[string][]string{}
 	for _, d := range joined(ds) {
 		line := keyLine(d)
-		if before := b.sections[wholeText(d.nested)]; before != "" && !strings.HasPrefix(d.doc, "As ") {
+		if before := b.sections[wholeText(d.Nested)]; before != "" && !strings.HasPrefix(d.Doc, "As ") {
 			line += " As in `" + before + "`."
 		}
 		if from, written := b.lines[line]; written {
 			if names[from] == nil {
 				froms = append(froms, from)
 			}
-			names[from] = append(names[from], d.name)
+			names[from] = append(names[from], d.Name)
 			continue
 		}
 		b.lines[line] = path
@@ -75,28 +77,28 @@ func (b *referenceText) keys(path string, ds []decl) {
 }
 
 // keyLine describes one key. What an example shows, or the head of the page says, is left out.
-func keyLine(d decl) string {
-	label := briefly.Replace(d.label)
-	if d.example != "" && slices.Contains([]string{"text", "name", "path", d.example}, label) || label == "mapping" {
+func keyLine(d job.Declared) string {
+	label := briefly.Replace(d.Label)
+	if d.Example != "" && slices.Contains([]string{"text", "name", "path", d.Example}, label) || label == "mapping" {
 		label = ""
 	}
 	var parts []string
 	if label != "" {
 		parts = append(parts, label)
 	}
-	if d.required {
+	if d.Required {
 		parts = append(parts, "**required**")
 	}
-	if d.def != "" {
-		parts = append(parts, "default `"+d.def+"`")
+	if d.Default != "" {
+		parts = append(parts, "default `"+d.Default+"`")
 	}
-	line := "- **`" + d.name + "`** "
+	line := "- **`" + d.Name + "`** "
 	if len(parts) > 0 {
 		line += "(" + strings.Join(parts, ", ") + ") "
 	}
-	line += strings.Replace(sentence(d.doc), " ${NAME} is replaced.", "", 1)
-	if plain := label != "" && strings.Trim(d.example, "0123456789.") == ""; !plain && d.example != "" {
-		line += " `" + d.example + "`"
+	line += strings.Replace(sentence(d.Doc), " ${NAME} is replaced.", "", 1)
+	if plain := label != "" && strings.Trim(d.Example, "0123456789.") == ""; !plain && d.Example != "" {
+		line += " `" + d.Example + "`"
 	}
 	return line
 }
@@ -111,16 +113,16 @@ var briefly = strings.NewReplacer(
 	"1 to 200 characters on one line", "one line", "list of one lines", "list of lines")
 
 // joined makes one of the keys of several methods that have one name and one text.
-func joined(ds []decl) (out []decl) {
+func joined(ds []job.Declared) (out []job.Declared) {
 	for _, d := range ds {
-		method, doc, ok := strings.Cut(d.doc, ": ")
-		i := slices.IndexFunc(out, func(o decl) bool {
-			_, other, _ := strings.Cut(o.doc, ": ")
-			return o.name == d.name && o.label == d.label && o.example == d.example && other == doc
+		method, doc, ok := strings.Cut(d.Doc, ": ")
+		i := slices.IndexFunc(out, func(o job.Declared) bool {
+			_, other, _ := strings.Cut(o.Doc, ": ")
+			return o.Name == d.Name && o.Label == d.Label && o.Example == d.Example && other == doc
 		})
 		if method, found := strings.CutPrefix(method, "method "); ok && found && i >= 0 {
-			first, _, _ := strings.Cut(out[i].doc, ": ")
-			out[i].doc = first + ", " + method + ": " + doc
+			first, _, _ := strings.Cut(out[i].Doc, ": ")
+			out[i].Doc = first + ", " + method + ": " + doc
 			continue
 		}
 		out = append(out, d)
@@ -141,8 +143,8 @@ const (
 	referenceEnd   = "<!-- end generated reference -->\n"
 )
 
-// InsertReference puts the reference between its two marks in a document.
-func InsertReference(document string) (string, error) {
+// insertReference puts the reference between its two marks in a document.
+func insertReference(document string) (string, error) {
 	before, rest, ok := strings.Cut(document, referenceBegin)
 	if !ok {
 		return "", errors.New("the mark that begins the reference is missing")
@@ -151,19 +153,5 @@ func InsertReference(document string) (string, error) {
 	if !ok {
 		return "", errors.New("the mark that ends the reference is missing")
 	}
-	return before + referenceBegin + "\n" + Reference() + "\n" + referenceEnd + after, nil
-}
-
-// Choices returns the words that a key may hold, by the path to it in the declared language, such as dataset, source, encoding.
-func Choices(path ...string) []string {
-	d := language()
-	for _, name := range path {
-		i := slices.IndexFunc(d.nested, func(d decl) bool { return d.name == name })
-		if i < 0 {
-			return nil
-		}
-		d.nested, d.schema = d.nested[i].nested, d.nested[i].schema
-	}
-	words, _ := d.schema["enum"].([]string)
-	return words
+	return before + referenceBegin + "\n" + reference() + "\n" + referenceEnd + after, nil
 }
