@@ -19,9 +19,9 @@ import (
 
 	"github.com/dprelease/dprelease/cmd/dprelease/signals"
 	"github.com/dprelease/dprelease/internal/command"
+	"github.com/dprelease/dprelease/internal/command/lineage"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/internal/run/lineage"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/ledger"

@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/command"
+	"github.com/dprelease/dprelease/internal/command/lineage"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/internal/run/lineage"
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // meant is the known word that was probably meant: the nearest one, or the first
 // that begins in the same way.
 func meant(word string, known []string) string {
-	if near := lang.NearestWord(word, known); near != "" {
+	if near := problem.NearestWord(word, known); near != "" {
 		return near
 	}
 	for _, k := range known {

@@ -64,7 +64,7 @@ type form struct {
 	Add           control
 	Publication   []control
 	Limit         []control
-	Problems      []problem
+	Problems      []notice
 	Priced        bool
 	Spent, Chance string
 	Caution       string

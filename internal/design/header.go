@@ -77,9 +77,9 @@ func (s *Session) header(ctx context.Context, root *yaml.Node, said bool) header
 }
 
 // contradicts returns what the names and types of the columns say against the job, which names columns by hand.
-func (h header) contradicts(root *yaml.Node) (out []problem) {
+func (h header) contradicts(root *yaml.Node) (out []notice) {
 	wrong := func(n *yaml.Node, message string, path ...string) {
-		out = append(out, problem{Line: n.Line, Path: at(path...), Message: at(path...) + ": " + message})
+		out = append(out, notice{Line: n.Line, Path: at(path...), Message: at(path...) + ": " + message})
 	}
 	for _, c := range h.changes {
 		key := c.Path[len(c.Path)-1]

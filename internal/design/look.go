@@ -8,10 +8,10 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
@@ -39,13 +39,13 @@ func (s *Session) read(text string) (*job.Job, error) {
 // found holds the answers of check and plan about a job.
 type found struct {
 	job      *job.Job
-	problems []problem
+	problems []notice
 	report   *report.Report // nil where the job has no plan
 	briefs   map[string]report.Brief
 }
 
-// problem is one that check would print.
-type problem struct {
+// notice is one that check would print.
+type notice struct {
 	Line    int
 	Path    string
 	Message string
@@ -77,7 +77,7 @@ func (s *Session) look(ctx context.Context, text string) found {
 }
 
 // problemsOf are the problems that an error holds. Only errors of known kinds may speak (P20).
-func problemsOf(err error) (out []problem) {
+func problemsOf(err error) (out []notice) {
 	var all job.Problems
 	var one job.Problem
 	var failed *failure.Failure
@@ -86,11 +86,11 @@ func problemsOf(err error) (out []problem) {
 	case errors.As(err, &one):
 		all = append(all, one)
 	case errors.As(err, &failed):
-		return []problem{{Message: failed.Message}}
+		return []notice{{Message: failed.Message}}
 	case errors.Is(err, context.Canceled):
 		return nil
 	default:
-		return []problem{{Message: fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err)}}
+		return []notice{{Message: fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err)}}
 	}
 	for _, p := range all {
 		out = append(out, problemOf(p))
@@ -98,7 +98,7 @@ func problemsOf(err error) (out []problem) {
 	return out
 }
 
-func problemOf(p lang.Problem) problem {
+func problemOf(p problem.Problem) notice {
 	text := p.Message
 	if p.Path != "" {
 		text = p.Path + ": " + text
@@ -106,5 +106,5 @@ func problemOf(p lang.Problem) problem {
 	if p.Hint != "" {
 		text += " (" + p.Hint + ")"
 	}
-	return problem{Line: p.Line, Path: p.Path, Message: text}
+	return notice{Line: p.Line, Path: p.Path, Message: text}
 }

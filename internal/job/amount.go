@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -16,7 +16,7 @@ func ParseAmount(text string) (*big.Rat, error) {
 	if _, day := time.Parse(time.DateOnly, text); err != nil && day == nil {
 		err = fmt.Errorf("%w, and not a day: say type: date for a column of days, and cut it with bins", err)
 	} else if err != nil && !errors.Is(err, rational.ErrLong) {
-		err = fmt.Errorf("%w, not %s", err, lang.Shown(text))
+		err = fmt.Errorf("%w, not %s", err, problem.Shown(text))
 	}
 	return r, err
 }

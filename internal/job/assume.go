@@ -1,8 +1,10 @@
 package job
 
-import "github.com/dprelease/dprelease/internal/job/lang"
+import ()
 
-import "math/big"
+import (
+	"math/big"
+)
 
 // Assume holds public assumptions about the values of a column. The planner and the
 // report use them to forecast the error of sampling; they change no release and no
@@ -67,18 +69,18 @@ func (k *checker) assume(path string, c *Column) {
 	if a == nil {
 		return
 	}
-	at := lang.Key(path, "assume")
+	at := Key(path, "assume")
 	if c.Type != Number {
 		k.wrong(at, "", "is for numbers")
 		return
 	}
-	has := func(name string) bool { return k.j.Has(lang.Key(at, name)) }
+	has := func(name string) bool { return k.j.Has(Key(at, name)) }
 	belong := map[Shape][]string{
 		Normal: {"mean", "sd"}, Lognormal: {"mean", "sd"}, PilotTable: {"pilot", "column"},
 	}
 	for _, name := range belong[a.Distribution] {
 		if !has(name) {
-			k.wrong(lang.Key(at, name), "", "is missing: distribution %s needs it", a.Distribution)
+			k.wrong(Key(at, name), "", "is missing: distribution %s needs it", a.Distribution)
 		}
 	}
 	if a.Distribution != PilotTable {
@@ -87,7 +89,7 @@ func (k *checker) assume(path string, c *Column) {
 		k.refuse(at, belong[Normal], "leave it out", "follows from the distribution")
 	}
 	if a.Distribution == Lognormal && a.Mean != nil && a.Mean.Sign() <= 0 {
-		k.wrong(lang.Key(at, "mean"), "", "must be above 0: the values of a lognormal are")
+		k.wrong(Key(at, "mean"), "", "must be above 0: the values of a lognormal are")
 	}
 	if a.Distribution == "" && !has("sd") {
 		k.wrong(at, "say sd, or a distribution", "assumes nothing")

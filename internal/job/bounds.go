@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
@@ -31,11 +30,11 @@ func privateBounds() kind[Bounds] {
 // than those of the search.
 func (k *checker) bounds(path string, c *Column) {
 	c.Type = Number
-	if slices.ContainsFunc([]string{"upper", "domain", "assume", "type"}, func(key string) bool { return k.j.Has(lang.Key(path, key)) }) {
+	if slices.ContainsFunc([]string{"upper", "domain", "assume", "type"}, func(key string) bool { return k.j.Has(Key(path, key)) }) {
 		return
 	}
 	if c.Lower != nil && c.Lower.Sign() != 0 {
-		k.wrong(lang.Key(path, "lower"), "say lower: 0 where no value is negative, or leave it out",
+		k.wrong(Key(path, "lower"), "say lower: 0 where no value is negative, or leave it out",
 			"must be 0 beside bounds, which are found in private, not %s", rational.Format(c.Lower))
 		return
 	}
@@ -47,7 +46,7 @@ func (k *checker) bounds(path string, c *Column) {
 		c.Lower = new(big.Rat).Neg(c.Upper)
 	}
 	if up := rational.Up(c.Upper); !(up <= mostBound && up >= 1/mostBound) {
-		k.wrong(lang.Key(lang.Key(path, "bounds"), "at_most"), "", "must lie between 1e-70 and 1e70")
+		k.wrong(Key(Key(path, "bounds"), "at_most"), "", "must lie between 1e-70 and 1e70")
 		c.Lower, c.Upper = nil, nil
 		return
 	}
@@ -141,16 +140,16 @@ func mentions(params json.RawMessage, text string) bool {
 // that it searches, or the measure that pays for it.
 func (j *Job) ReleasePath(i int) string {
 	if i >= len(j.Releases) {
-		return lang.Item("releases", i)
+		return Item("releases", i)
 	}
 	switch r := &j.Releases[i]; {
 	case r.Measures != "":
 		return j.inTable(r.Table, r.Measures)
 	case r.Bounds != "":
 		c, _ := j.Of(r.Table).Dataset.Column(r.Bounds)
-		return j.inTable(r.Table, lang.Key(c.path(), "bounds"))
+		return j.inTable(r.Table, Key(c.path(), "bounds"))
 	}
-	return lang.Item("releases", i)
+	return Item("releases", i)
 }
 
 // guaranteePath is the key that says what a release may cost.
@@ -159,9 +158,9 @@ func (j *Job) guaranteePath(i int) string {
 		return j.ReleasePath(i)
 	}
 	if j.Releases[i].Bounds != "" {
-		return lang.Key(j.ReleasePath(i), "private")
+		return Key(j.ReleasePath(i), "private")
 	}
-	return lang.Key(j.ReleasePath(i), "guarantee")
+	return Key(j.ReleasePath(i), "guarantee")
 }
 
 // SearchOf returns the release that finds the bounds of a column of the table that the job is seen from.

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
-
-	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // checker collects what is wrong with the meaning of a job.
@@ -26,7 +25,7 @@ func (k *checker) wrong(path, hint, format string, args ...any) {
 // whether there is one.
 func (k *checker) refuse(path string, keys []string, hint, format string, args ...any) (found bool) {
 	for _, key := range keys {
-		if at := lang.Key(path, key); k.j.Has(at) {
+		if at := Key(path, key); k.j.Has(at) {
 			k.wrong(at, hint, format, args...)
 			found = true
 		}
@@ -49,10 +48,10 @@ func check(j *Job, o Options, told Problems) Problems {
 	}
 	k.found = append(k.found, first.found...)
 	k.names("samples", len(j.Samples), func(i int) (string, string) {
-		return j.Samples[i].Name, lang.Key("samples", j.Samples[i].Name)
+		return j.Samples[i].Name, Key("samples", j.Samples[i].Name)
 	})
 	k.names("plugins", len(j.Plugins), func(i int) (string, string) {
-		return j.Plugins[i].Name, lang.Key("plugins", j.Plugins[i].Name)
+		return j.Plugins[i].Name, Key("plugins", j.Plugins[i].Name)
 	})
 	k.grants()
 	k.releases()
@@ -99,9 +98,9 @@ func (k *checker) names(what string, n int, at func(i int) (name, path string)) 
 		if f, twice := first[folded]; twice {
 			other, at := at(f)
 			if other == name {
-				k.wrong(path, "", "%s is the name of two %s (first in line %d)", lang.Shown(name), what, k.j.Pos(at).Line)
+				k.wrong(path, "", "%s is the name of two %s (first in line %d)", problem.Shown(name), what, k.j.Pos(at).Line)
 			} else {
-				k.wrong(path, "some file systems do not tell the two apart", "differs from %s only in case", lang.Shown(other))
+				k.wrong(path, "some file systems do not tell the two apart", "differs from %s only in case", problem.Shown(other))
 			}
 			continue
 		}
@@ -123,15 +122,15 @@ func (k *checker) mechanisms(builtins []string, other map[string][]string) {
 	known, isBuiltin := slices.Clone(builtins), setOf(builtins)
 	for _, p := range k.j.Plugins {
 		if isBuiltin[p.Name] {
-			k.wrong(lang.Key("plugins", p.Name), "give it another name", "%s is a built-in mechanism", p.Name)
+			k.wrong(Key("plugins", p.Name), "give it another name", "%s is a built-in mechanism", p.Name)
 		}
 		known = append(known, p.Name)
 	}
 	isKnown := setOf(known)
 	for i, r := range k.j.Releases {
 		if r.Mechanism != "" && r.Bounds == "" && !isKnown[r.Mechanism] && !strings.Contains(r.Mechanism, "@") { // the catalog is asked for those
-			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(meantMechanism(r.Mechanism, known, other), "known mechanisms", known),
-				"%s is neither a built-in mechanism nor a plugin of this job", lang.Shown(r.Mechanism))
+			k.wrong(Key(Item("releases", i), "mechanism"), hintOr(meantMechanism(r.Mechanism, known, other), "known mechanisms", known),
+				"%s is neither a built-in mechanism nor a plugin of this job", problem.Shown(r.Mechanism))
 		}
 	}
 }
@@ -152,12 +151,12 @@ func (k *checker) releases() {
 			k.found = append(k.found, of.found...)
 		}
 		if r.From != "" && !isFrom[r.From] {
-			k.wrong(lang.Key(lang.Item("releases", i), "from"), hintOr(lang.DidYouMean(r.From, from), "known samples", from),
-				"%s is not a sample", lang.Shown(r.From))
+			k.wrong(Key(Item("releases", i), "from"), hintOr(problem.DidYouMean(r.From, from), "known samples", from),
+				"%s is not a sample", problem.Shown(r.From))
 		}
 	}
 	k.names("releases", len(k.j.Releases), func(i int) (string, string) {
-		return k.j.Releases[i].Name, lang.Key(lang.Item("releases", i), "name")
+		return k.j.Releases[i].Name, Key(Item("releases", i), "name")
 	})
 }
 
@@ -207,7 +206,7 @@ func (k *checker) unit() {
 func (k *checker) fileColumns() {
 	for i := range k.j.Dataset.Columns {
 		c := &k.j.Dataset.Columns[i]
-		if c.Type = c.Holds; c.Type == "" && (c.Domain != nil || k.j.Has(lang.Key(c.path(), "domain"))) {
+		if c.Type = c.Holds; c.Type == "" && (c.Domain != nil || k.j.Has(Key(c.path(), "domain"))) {
 			c.Type = Category
 		} else if c.Type == "" {
 			c.Type = Number
@@ -228,14 +227,14 @@ func (k *checker) column(c *Column) {
 		c.Type = Category
 		return
 	}
-	lower, upper := k.j.Has(lang.Key(path, "lower")), k.j.Has(lang.Key(path, "upper"))
-	domain := k.j.Has(lang.Key(path, "domain"))
+	lower, upper := k.j.Has(Key(path, "lower")), k.j.Has(Key(path, "upper"))
+	domain := k.j.Has(Key(path, "domain"))
 	switch {
 	case c.Bounds != nil:
 		k.bounds(path, c)
 		return
 	case c.Holds != "" && (domain || lower || upper) && c.Derived == nil:
-		k.wrong(lang.Key(path, "type"), "leave it out", "repeats what the bounds or the domain say")
+		k.wrong(Key(path, "type"), "leave it out", "repeats what the bounds or the domain say")
 	case c.Holds != "" && !domain && !lower && !upper:
 		c.Type = c.Holds
 		return
@@ -252,9 +251,9 @@ func (k *checker) column(c *Column) {
 		c.Type = Number
 		k.number(path, c)
 	case lower:
-		k.wrong(lang.Key(path, "upper"), "a number needs both bounds", "is missing")
+		k.wrong(Key(path, "upper"), "a number needs both bounds", "is missing")
 	case upper:
-		k.wrong(lang.Key(path, "lower"), "a number needs both bounds", "is missing")
+		k.wrong(Key(path, "lower"), "a number needs both bounds", "is missing")
 	default:
 		k.wrong(path, "say lower and upper for a number, domain for a category, or type for a column that only expressions read",
 			"has neither bounds nor a domain")
@@ -272,18 +271,18 @@ func (k *checker) apart(path string, c *Column) {
 	low, high := rational.Up(c.Lower), rational.Down(c.Upper)
 	switch {
 	case low < -farthest:
-		k.wrong(lang.Key(path, "lower"), "", "must be at least -1e150")
+		k.wrong(Key(path, "lower"), "", "must be at least -1e150")
 	case high > farthest:
-		k.wrong(lang.Key(path, "upper"), "", "must be at most 1e150")
+		k.wrong(Key(path, "upper"), "", "must be at most 1e150")
 	case !(high-low >= 1/farthest):
-		k.wrong(lang.Key(path, "lower"), "numbers are float64: take bounds that are further apart, or subtract a constant from the column",
+		k.wrong(Key(path, "lower"), "numbers are float64: take bounds that are further apart, or subtract a constant from the column",
 			"is too close to upper (%s, %s)", rational.Format(c.Lower), rational.Format(c.Upper))
 	}
 }
 
 func (k *checker) number(path string, c *Column) {
 	if c.Lower != nil && c.Upper != nil && c.Lower.Cmp(c.Upper) >= 0 {
-		k.wrong(lang.Key(path, "lower"), "", "must be less than upper (%s >= %s)", rational.Format(c.Lower), rational.Format(c.Upper))
+		k.wrong(Key(path, "lower"), "", "must be less than upper (%s >= %s)", rational.Format(c.Lower), rational.Format(c.Upper))
 	} else if c.Lower != nil && c.Upper != nil {
 		k.apart(path, c)
 	}
@@ -292,7 +291,7 @@ func (k *checker) number(path string, c *Column) {
 	if c.Missing.Rule != Impute {
 		return
 	}
-	at := lang.Key(path, "missing")
+	at := Key(path, "missing")
 	n, err := ParseAmount(c.Missing.Text)
 	if err != nil {
 		k.wrong(at, "", "%s", err)
@@ -311,7 +310,7 @@ func (k *checker) category(path string, c *Column) {
 		Handling
 	}{{"missing", c.Missing}, {"outside", c.Outside}} {
 		if h.Rule == Impute && c.Domain != nil && !slices.Contains(c.Domain, h.Text) {
-			k.wrong(lang.Key(path, h.key), lang.DidYouMean(h.Text, c.Domain), "must impute a value of the domain, not %s", lang.Shown(h.Text))
+			k.wrong(Key(path, h.key), problem.DidYouMean(h.Text, c.Domain), "must impute a value of the domain, not %s", problem.Shown(h.Text))
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // foreign are the names of the columns that need other tables, and those that are computed from them.
@@ -68,13 +68,13 @@ func (k *checker) restDerived() map[string]bool {
 func (k *checker) joins(t *DataTable, own []DataTable) map[string]bool {
 	taken := map[string]bool{}
 	for _, j := range t.Join {
-		path := lang.Key("dataset.join", j.Name)
+		path := Key("dataset.join", j.Name)
 		from, ok := k.partner(path, j.Name, own)
 		if !ok {
 			continue
 		}
 		for i, name := range j.Value {
-			at := lang.Item(path, i)
+			at := Item(path, i)
 			c, ok := k.takes(at, from, name)
 			if !ok {
 				continue
@@ -93,12 +93,12 @@ func (k *checker) joins(t *DataTable, own []DataTable) map[string]bool {
 				by = FoldMax
 			}
 			if by == FoldCount {
-				k.wrong(at, "write it under derive", "%s is folded by count there", lang.Shown(name))
+				k.wrong(at, "write it under derive", "%s is folded by count there", problem.Shown(name))
 				continue
 			}
 			if c.Bounds != nil {
 				k.wrong(at, "fold it: derive: {"+name+"_there: {as: \"max("+from.Name+"."+name+")\", bounds: …}}, or say lower and upper there",
-					"the bounds of %s are found in private there, for the rows of %s alone", lang.Shown(name), from.Name)
+					"the bounds of %s are found in private there, for the rows of %s alone", problem.Shown(name), from.Name)
 				continue
 			}
 			c.Joined = &Joined{Table: from.Name, Of: name, By: by}
@@ -114,7 +114,7 @@ func (k *checker) put(at string, c Column, taken map[string]bool) {
 	c.Missing, c.Outside = Handling{Rule: Drop}, Handling{Rule: Drop}
 	if other, twice := k.j.Dataset.Column(c.Name); twice {
 		k.wrong(at, "give it another name: derive: {NAME: {as: \"max("+c.Joined.Table+"."+c.Joined.Of+")\"}}",
-			"%s has the name of another column (line %d)", lang.Shown(c.Name), k.j.Pos(other.path()).Line)
+			"%s has the name of another column (line %d)", problem.Shown(c.Name), k.j.Pos(other.path()).Line)
 		return
 	}
 	taken[c.Name] = true
@@ -134,7 +134,7 @@ func (k *checker) partner(path, name string, own []DataTable) (*DataTable, bool)
 		k.wrong(path, "fold the rows of a unit with fold, or limit them with cap", "is the table itself")
 		return nil, false
 	}
-	k.wrong(path, hintOr(lang.DidYouMean(name, names), "tables of the job", names), "%s is not a table of the job", lang.Shown(name))
+	k.wrong(path, hintOr(problem.DidYouMean(name, names), "tables of the job", names), "%s is not a table of the job", problem.Shown(name))
 	return nil, false
 }
 
@@ -144,15 +144,15 @@ func (k *checker) takes(at string, from *DataTable, name string) (Column, bool) 
 	switch {
 	case !ok && k.said(from, name):
 		k.wrong(at, "take it from the table where it comes from",
-			"%s is no column of the rows of %s: it comes from another table, or needs one", lang.Shown(name), from.Name)
+			"%s is no column of the rows of %s: it comes from another table, or needs one", problem.Shown(name), from.Name)
 	case !ok:
-		k.wrong(at, lang.DidYouMean(name, from.names()), "%s is not a column of %s", lang.Shown(name), from.Name)
+		k.wrong(at, problem.DidYouMean(name, from.names()), "%s is not a column of %s", problem.Shown(name), from.Name)
 	case c.Derived != nil && c.Derived.AfterFold:
-		k.wrong(at, "", "%s is computed after the fold", lang.Shown(name))
+		k.wrong(at, "", "%s is computed after the fold", problem.Shown(name))
 		return c, false
 	case c.Type != Number && c.Type != Category:
 		k.wrong(at, "derive a number or a category from it in "+from.Name+", and take that",
-			"%s is a %s: only numbers and categories go from one table to another", lang.Shown(name), c.Type)
+			"%s is a %s: only numbers and categories go from one table to another", problem.Shown(name), c.Type)
 		return c, false
 	}
 	return c, ok
@@ -171,7 +171,7 @@ func (k *checker) readsTaken(at string, where *Expression, from *DataTable) bool
 	for _, name := range formula.Reads(where.Text) {
 		if k.said(from, name) {
 			k.wrong(at, "take it from the table where it comes from, and say the condition where this column is used",
-				"%s is no column of the rows of %s: it comes from another table, or needs one", lang.Shown(name), from.Name)
+				"%s is no column of the rows of %s: it comes from another table, or needs one", problem.Shown(name), from.Name)
 			return true
 		}
 	}
@@ -222,8 +222,8 @@ func (k *checker) foldedTables(own []DataTable) {
 		if !foldsTable(c.Derived.As.Text) {
 			continue
 		}
-		path := lang.Key("dataset.derive", c.Name)
-		at := lang.Key(path, "as")
+		path := Key("dataset.derive", c.Name)
+		at := Key(path, "as")
 		m := folding.FindStringSubmatch(c.Derived.As.Text)
 		by, column, where := FoldBy(m[1]), m[3], m[4]
 		from, ok := k.partner(at, m[2], own)
@@ -276,7 +276,7 @@ func (k *checker) foldedTables(own []DataTable) {
 // foldedType settles what a column that folds another table holds.
 func (k *checker) foldedType(path string, c, of *Column) bool {
 	numbers := of.Type == Number
-	at := lang.Key(path, "as")
+	at := Key(path, "as")
 	switch by := c.Joined.By; {
 	case by == FoldCount:
 		c.Holds = Number
@@ -287,7 +287,7 @@ func (k *checker) foldedType(path string, c, of *Column) bool {
 		c.Holds, c.Domain, c.Lower, c.Upper = "", of.Domain, nil, nil
 		return true
 	default:
-		k.wrong(at, "see dataset.fold for what goes with what", "%s cannot be folded by %s", lang.Shown(of.Name), by)
+		k.wrong(at, "see dataset.fold for what goes with what", "%s cannot be folded by %s", problem.Shown(of.Name), by)
 		return false
 	}
 	k.refuse(path, []string{"domain"}, "leave it out", "is for texts, and %s gives a number", c.Joined.By)

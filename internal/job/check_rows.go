@@ -11,21 +11,21 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/file"
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // path is the key that declares the column.
 func (c *Column) path() string {
 	switch {
 	case c.Derived != nil || c.Joined != nil && c.Joined.derived:
-		return lang.Key("dataset.derive", c.Name)
+		return Key("dataset.derive", c.Name)
 	case c.Joined != nil:
-		return lang.Key("dataset.join", c.Joined.Table)
+		return Key("dataset.join", c.Joined.Table)
 	case c.Lookup != nil:
-		return lang.Key(lang.Key(lang.Key("dataset.lookups", c.Lookup.Name), "columns"), c.Name)
+		return Key(Key(Key("dataset.lookups", c.Lookup.Name), "columns"), c.Name)
 	}
-	return lang.Key("dataset.columns", c.Name)
+	return Key("dataset.columns", c.Name)
 }
 
 // lookups puts the columns of public tables among the others.
@@ -33,12 +33,12 @@ func (k *checker) lookups() {
 	d := &k.j.Dataset
 	for i := range d.Lookups {
 		l := &d.Lookups[i]
-		path := lang.Key("dataset.lookups", l.Name)
+		path := Key("dataset.lookups", l.Name)
 		if _, ok := d.Column(l.On()); !ok && l.On() != "" && l.Path != "" {
-			k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is not a declared column", lang.Shown(l.On()))
+			k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is not a declared column", problem.Shown(l.On()))
 		}
 		k.publicUnits(path, l, d.Key.Column)
-		l.SHA256 = k.digestOfFile(lang.Key(path, "path"), l.Path)
+		l.SHA256 = k.digestOfFile(Key(path, "path"), l.Path)
 		for _, c := range l.Columns {
 			c.Lookup, c.Outside = l, Handling{Rule: Drop}
 			if !k.taken(c) {
@@ -54,7 +54,7 @@ func (k *checker) publicUnits(path string, l *Lookup, of string) { // P32
 	if of != "" && l.On() == of && !l.Public {
 		k.wrong(path, "say public: true if everybody may know who is in it, and all that it says of them; else make it a table of the data "+
 			"set (dataset.tables), and take its columns with join",
-			"is looked up by %s, the column of the unit, and whoever is in a lookup is not protected", lang.Shown(of))
+			"is looked up by %s, the column of the unit, and whoever is in a lookup is not protected", problem.Shown(of))
 	}
 }
 
@@ -109,7 +109,7 @@ func (k *checker) derived() {
 		return []string{from.Bins.Column}
 	})
 	if circle != nil {
-		k.wrong(lang.Key("dataset.derive", circle[0]), "", "is computed from itself: %s", strings.Join(circle, " reads "))
+		k.wrong(Key("dataset.derive", circle[0]), "", "is computed from itself: %s", strings.Join(circle, " reads "))
 		return
 	}
 	for _, name := range order {
@@ -127,7 +127,7 @@ func (k *checker) derive(c Column) {
 		return
 	}
 	if from.AfterFold && !d.Folds() {
-		k.wrong(lang.Key(path, "after"), "say dataset.fold, or leave it out", "needs dataset.fold")
+		k.wrong(Key(path, "after"), "say dataset.fold, or leave it out", "needs dataset.fold")
 		return
 	}
 	const how = "say as: EXPRESSION, or bins: COLUMN with edges"
@@ -136,12 +136,12 @@ func (k *checker) derive(c Column) {
 		k.wrong(path, how, "says in two ways how it is computed")
 		return
 	case from.As.Said() && len(from.Edges) > 0:
-		k.wrong(lang.Key(path, "edges"), "add bins", "belongs to bins")
+		k.wrong(Key(path, "edges"), "add bins", "belongs to bins")
 		return
-	case from.As.Said() && k.misfolds(lang.Key(path, "as"), &from.As):
+	case from.As.Said() && k.misfolds(Key(path, "as"), &from.As):
 		return
 	case from.As.Said():
-		k.expression(lang.Key(path, "as"), &from.As, d.Readable(from.AfterFold))
+		k.expression(Key(path, "as"), &from.As, d.Readable(from.AfterFold))
 		if from.As.Formula == nil {
 			return
 		}
@@ -174,14 +174,14 @@ func (k *checker) computed(path string, c *Column) {
 	switch {
 	case (c.Holds == Text || c.Holds == Number) && c.Domain != nil || c.Holds == Number && (c.Lower != nil || c.Bounds != nil):
 		c.Holds = "" // bounds and domains say it
-	case c.Holds != Number && k.j.Has(lang.Key(path, "lower")):
-		k.wrong(lang.Key(path, "lower"), "leave it out", "is for numbers, and the expression is not a number")
+	case c.Holds != Number && k.j.Has(Key(path, "lower")):
+		k.wrong(Key(path, "lower"), "leave it out", "is for numbers, and the expression is not a number")
 		c.Lower, c.Upper = nil, nil
 	case c.Holds != Number && c.Bounds != nil:
-		k.wrong(lang.Key(path, "bounds"), "leave it out", "is for numbers, and the expression is not a number")
+		k.wrong(Key(path, "bounds"), "leave it out", "is for numbers, and the expression is not a number")
 		c.Bounds = nil
-	case c.Holds != Text && k.j.Has(lang.Key(path, "domain")):
-		k.wrong(lang.Key(path, "domain"), "leave it out", "is for texts and whole numbers, and the expression is neither")
+	case c.Holds != Text && k.j.Has(Key(path, "domain")):
+		k.wrong(Key(path, "domain"), "leave it out", "is for texts and whole numbers, and the expression is neither")
 	}
 }
 
@@ -193,8 +193,8 @@ func (k *checker) bins(path string, c *Column) {
 	known := k.j.Dataset.Readable(from.AfterFold)
 	at := slices.IndexFunc(known, func(o formula.Column) bool { return o.Name == from.Bins.Column })
 	if at < 0 {
-		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is not a column that can be read here",
-			lang.Shown(from.Bins.Column))
+		k.wrong(Key(path, "bins"), problem.DidYouMean(from.Bins.Column, namesOf(known)), "%s is not a column that can be read here",
+			problem.Shown(from.Bins.Column))
 	}
 	from.Bins = formula.Bins{Column: from.Bins.Column}
 	for i, e := range from.Edges {
@@ -206,7 +206,7 @@ func (k *checker) bins(path string, c *Column) {
 			from.Bins.Above = true
 			continue
 		case e.Open != "":
-			k.wrong(lang.Item(lang.Key(path, "edges"), i), "", "only the first edge may be -inf, and only the last one inf")
+			k.wrong(Item(Key(path, "edges"), i), "", "only the first edge may be -inf, and only the last one inf")
 			return
 		}
 		if len(from.Bins.Edges) == 0 {
@@ -214,7 +214,7 @@ func (k *checker) bins(path string, c *Column) {
 		}
 		from.Bins.Edges = append(from.Bins.Edges, e.At)
 		if e.Day != from.Bins.Dates {
-			k.wrong(lang.Item(lang.Key(path, "edges"), i), "write all edges as numbers, or all as dates", "is of another type than the first edge")
+			k.wrong(Item(Key(path, "edges"), i), "write all edges as numbers, or all as dates", "is of another type than the first edge")
 			return
 		}
 	}
@@ -223,10 +223,10 @@ func (k *checker) bins(path string, c *Column) {
 		if known[at].Type == formula.Date || known[at].Type == formula.Timestamp {
 			hint = "write the edges as dates: [2026-01-01, 2026-04-01]"
 		}
-		k.wrong(lang.Key(path, "bins"), hint, "%s is a %s, which cannot be cut at these edges", lang.Shown(from.Bins.Column), known[at].Type)
+		k.wrong(Key(path, "bins"), hint, "%s is a %s, which cannot be cut at these edges", problem.Shown(from.Bins.Column), known[at].Type)
 	}
 	if what, hint := from.Bins.Check(); what != "" {
-		k.wrong(lang.Key(path, "edges"), hint, "%s", what)
+		k.wrong(Key(path, "edges"), hint, "%s", what)
 		return
 	}
 	c.Domain = from.Bins.Labels()
@@ -284,7 +284,7 @@ func (k *checker) levels() {
 	d := &k.j.Dataset
 	for _, g := range d.Key.Groups {
 		if g.Value == 1 {
-			k.wrong(lang.Key("dataset.unit.groups", g.Name), "leave it out", "must be at least 2: one unit is no group")
+			k.wrong(Key("dataset.unit.groups", g.Name), "leave it out", "must be at least 2: one unit is no group")
 		}
 	}
 	m := d.Key.Members
@@ -296,8 +296,8 @@ func (k *checker) levels() {
 	case len(d.Tables) == 0 && d.Key.Rows > 0:
 		k.wrong("dataset.unit.members", "leave it out", "is for units with several rows")
 	case len(d.Tables) > 0 && !k.toldOf("dataset.unit.members.table") && !known:
-		k.wrong("dataset.unit.members.table", hintOr(lang.DidYouMean(m.Table, k.tableNames()), "tables of the job", k.tableNames()),
-			"%s is not a table of the job", lang.Shown(m.Table))
+		k.wrong("dataset.unit.members.table", hintOr(problem.DidYouMean(m.Table, k.tableNames()), "tables of the job", k.tableNames()),
+			"%s is not a table of the job", problem.Shown(m.Table))
 	case known && t.OneRow:
 		k.wrong("dataset.unit.members.table", "name the table of the members", "is a table in which a unit has one row")
 	}
@@ -324,10 +324,10 @@ func (k *checker) units() {
 const severalValues = "%s has no fold: a unit may have several values"
 
 func (k *checker) fold(f Named[FoldBy]) {
-	path := lang.Key("dataset.fold", f.Name)
+	path := Key("dataset.fold", f.Name)
 	c, ok := k.j.Dataset.Column(f.Name)
 	if !ok {
-		k.wrong(path, lang.DidYouMean(f.Name, k.columnNames(func(Column) bool { return true })), "is not a declared column")
+		k.wrong(path, problem.DidYouMean(f.Name, k.columnNames(func(Column) bool { return true })), "is not a declared column")
 		return
 	}
 	number := c.number()
@@ -365,13 +365,13 @@ func (k *checker) selectable(at string, c *Column, unlisted *string) bool {
 	switch {
 	case *unlisted != "":
 		k.wrong(at, "say the domain of one of them, or derive one column from both",
-			"%s and %s have no public list of values, and the values of one column can be selected", lang.Shown(*unlisted), lang.Shown(c.Name))
+			"%s and %s have no public list of values, and the values of one column can be selected", problem.Shown(*unlisted), problem.Shown(c.Name))
 		return false
 	case c.Holds == Bool:
-		k.wrong(at, `say domain: ["false", "true"] instead of its type`, "%s is true or false: its values are known", lang.Shown(c.Name))
+		k.wrong(at, `say domain: ["false", "true"] instead of its type`, "%s is true or false: its values are known", problem.Shown(c.Name))
 		return false
 	case c.Lower != nil:
-		k.wrong(at, "cut it into bins", "%s is a number with bounds: no value of it is a group", lang.Shown(c.Name))
+		k.wrong(at, "cut it into bins", "%s is a number with bounds: no value of it is a group", problem.Shown(c.Name))
 		return false
 	}
 	*unlisted = c.Name
@@ -388,36 +388,36 @@ func (k *checker) atMost(r *Release) int64 {
 
 // rowsOf checks which rows a release counts, and its groups.
 func (k *checker) rowsOf(i int, r *Release) {
-	path := lang.Item("releases", i)
+	path := Item("releases", i)
 	d := &k.j.Dataset
-	k.condition(lang.Key(path, "where"), &r.Where, false)
+	k.condition(Key(path, "where"), &r.Where, false)
 	if d.Folds() {
-		k.condition(lang.Key(path, "having"), &r.Having, true)
+		k.condition(Key(path, "having"), &r.Having, true)
 	}
 	if r.Other != "" && len(r.By) == 0 {
-		k.wrong(lang.Key(path, "other"), "add by", "is the name of a group, and there are no groups")
+		k.wrong(Key(path, "other"), "add by", "is the name of a group, and there are no groups")
 	}
 	cells, unlisted := big.NewInt(1), ""
 	for n, name := range r.By {
-		at := lang.Item(lang.Key(path, "by"), n)
+		at := Item(Key(path, "by"), n)
 		c, ok := d.Column(name)
 		switch {
 		case name == "":
 		case !ok:
-			k.wrong(at, lang.DidYouMean(name, k.columnNames(func(c Column) bool { return c.Domain != nil })), "%s is not a declared column",
-				lang.Shown(name))
-		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil && k.selectable(at, &c, &unlisted):
+			k.wrong(at, problem.DidYouMean(name, k.columnNames(func(c Column) bool { return c.Domain != nil })), "%s is not a declared column",
+				problem.Shown(name))
+		case c.Domain == nil && !k.j.Has(Key(c.path(), "domain")) && r.Keys != nil && k.selectable(at, &c, &unlisted):
 			cells.Mul(cells, big.NewInt(max(1, k.atMost(r))))
-		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil:
-		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")):
+		case c.Domain == nil && !k.j.Has(Key(c.path(), "domain")) && r.Keys != nil:
+		case c.Domain == nil && !k.j.Has(Key(c.path(), "domain")):
 			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private",
-				"%s is not a category: groups need a public list of values", lang.Shown(name))
+				"%s is not a category: groups need a public list of values", problem.Shown(name))
 		case d.Unfolded(name):
-			k.wrong(at, "say in dataset.fold how it is folded", severalValues, lang.Shown(name))
+			k.wrong(at, "say in dataset.fold how it is folded", severalValues, problem.Shown(name))
 		default:
 			cells.Mul(cells, big.NewInt(int64(max(1, len(c.Domain)))))
 			if slices.Contains(c.Domain, r.Other) && r.Other != "" {
-				k.wrong(lang.Key(path, "other"), "take another word", "%s is a value of %s", lang.Shown(r.Other), lang.Shown(name))
+				k.wrong(Key(path, "other"), "take another word", "%s is a value of %s", problem.Shown(r.Other), problem.Shown(name))
 			}
 		}
 	}
@@ -428,10 +428,10 @@ func (k *checker) rowsOf(i int, r *Release) {
 	k.keys(i, r)
 	k.suppress(i, r.Suppress)
 	if cells.Cmp(most) > 0 && unlisted != "" {
-		k.wrong(lang.Key(path, "by"), "say a smaller keys.at_most, or group by fewer columns",
+		k.wrong(Key(path, "by"), "say a smaller keys.at_most, or group by fewer columns",
 			"makes up to %s groups, and a release with keys has at most %d", cells, maxKeyed)
 	} else if cells.Cmp(most) > 0 {
-		k.wrong(lang.Key(path, "by"), "group by fewer columns, or by coarser ones", "makes %s groups, and a release has at most %d",
+		k.wrong(Key(path, "by"), "group by fewer columns, or by coarser ones", "makes %s groups, and a release has at most %d",
 			cells, maxCells)
 	}
 }

@@ -1,13 +1,12 @@
 package job
 
 import (
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy"
-
-	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 func (k *checker) sample(s *Sample) {
-	path := lang.Key("samples", s.Name)
+	path := Key("samples", s.Name)
 	switch s.Method {
 	case SRSWOR:
 		k.srswor(path, s)
@@ -21,7 +20,7 @@ func (k *checker) sample(s *Sample) {
 		k.drawnPanel(path, s)
 	}
 	if s.Keep && !k.used(s.Name) {
-		k.wrong(lang.Key(path, "keep"), "make a release from it", "no release is made from the sample, so nothing is drawn that could be kept")
+		k.wrong(Key(path, "keep"), "make a release from it", "no release is made from the sample, so nothing is drawn that could be kept")
 	}
 	k.folded(path, s)
 }
@@ -32,12 +31,12 @@ func (k *checker) folded(path string, s *Sample) {
 	d := &k.j.Dataset
 	need := func(at, column string) {
 		if column != "" && d.Unfolded(column) {
-			k.wrong(at, "say in dataset.fold how it is folded, such as "+column+": mode", severalValues, lang.Shown(column))
+			k.wrong(at, "say in dataset.fold how it is folded, such as "+column+": mode", severalValues, problem.Shown(column))
 		}
 	}
-	need(lang.Key(path, "strata"), s.Strata)
+	need(Key(path, "strata"), s.Strata)
 	for i, st := range s.Stages {
-		need(lang.Key(lang.Item(lang.Key(path, "stages"), i), "unit"), st.Unit)
+		need(Key(Item(Key(path, "stages"), i), "unit"), st.Unit)
 	}
 }
 
@@ -50,7 +49,7 @@ func (k *checker) kept(path string, s *Sample) {
 			return
 		}
 		if other.Method == Kept && other.ID == s.ID && s.ID != "" {
-			k.wrong(lang.Key(path, "id"), "make the releases from "+other.Name, "%s is the same draw", lang.Shown(other.Name))
+			k.wrong(Key(path, "id"), "make the releases from "+other.Name, "%s is the same draw", problem.Shown(other.Name))
 		}
 	}
 }
@@ -66,7 +65,7 @@ func (k *checker) used(sample string) bool {
 
 func (k *checker) srswor(path string, s *Sample) {
 	d := &k.j.Dataset
-	size := lang.Key(path, "size")
+	size := Key(path, "size")
 	switch {
 	case d.Relation == privacy.AddRemove && d.AtLeast > 0 && s.Size > d.AtLeast:
 		k.wrong(size, "", "must be at most dataset.at_least (%d > %d)", s.Size, d.AtLeast)
@@ -79,24 +78,24 @@ func (k *checker) srswor(path string, s *Sample) {
 func (k *checker) stages(path string, s *Sample) {
 	seen := map[string]bool{}
 	for i, st := range s.Stages {
-		at := lang.Item(lang.Key(path, "stages"), i)
+		at := Item(Key(path, "stages"), i)
 		last := i == len(s.Stages)-1
 		switch {
 		case last && st.Unit != "":
-			k.wrong(lang.Key(at, "unit"), "add a last stage {take: …} that draws rows", "the last stage draws rows and has no unit")
-		case !last && st.Unit == "" && !k.j.Has(lang.Key(at, "unit")):
-			k.wrong(lang.Key(at, "unit"), "only the last stage draws rows", "is missing")
+			k.wrong(Key(at, "unit"), "add a last stage {take: …} that draws rows", "the last stage draws rows and has no unit")
+		case !last && st.Unit == "" && !k.j.Has(Key(at, "unit")):
+			k.wrong(Key(at, "unit"), "only the last stage draws rows", "is missing")
 		case st.Unit != "" && seen[st.Unit]:
-			k.wrong(lang.Key(at, "unit"), "", "%s is the unit of two stages", lang.Shown(st.Unit))
+			k.wrong(Key(at, "unit"), "", "%s is the unit of two stages", problem.Shown(st.Unit))
 		case st.Unit != "" && k.j.Dataset.Frame != nil && st.Unit == k.j.Dataset.Frame.Records:
-			k.wrong(lang.Key(at, "unit"), "", "%s is the frame's number of records, not a key", lang.Shown(st.Unit))
+			k.wrong(Key(at, "unit"), "", "%s is the frame's number of records, not a key", problem.Shown(st.Unit))
 		}
 		seen[st.Unit] = true
 	}
 }
 
 func (k *checker) stratified(path string, s *Sample) {
-	rates, takes, bySize := k.j.Has(lang.Key(path, "rates")), k.j.Has(lang.Key(path, "take")), k.j.Has(lang.Key(path, "rates_by_size"))
+	rates, takes, bySize := k.j.Has(Key(path, "rates")), k.j.Has(Key(path, "take")), k.j.Has(Key(path, "rates_by_size"))
 	switch {
 	case rates && takes:
 		k.wrong(path, "say one of the two", "has both rates and take")
@@ -118,9 +117,9 @@ func (k *checker) rateStrata(path string, s *Sample) {
 		return
 	}
 	col, ok := k.j.Dataset.Column(s.Strata)
-	if !ok || !k.j.Has(lang.Key(lang.Key("dataset.columns", s.Strata), "domain")) {
-		k.wrong(lang.Key(path, "strata"), "declare it under dataset.columns with its domain",
-			"%s is not a declared category", lang.Shown(s.Strata))
+	if !ok || !k.j.Has(Key(Key("dataset.columns", s.Strata), "domain")) {
+		k.wrong(Key(path, "strata"), "declare it under dataset.columns with its domain",
+			"%s is not a declared category", problem.Shown(s.Strata))
 		return
 	}
 	if col.Domain != nil {
@@ -133,12 +132,12 @@ func (k *checker) strata(path, key, column string, domain, named []string) {
 	inDomain, isNamed := setOf(domain), setOf(named)
 	for _, n := range named {
 		if !inDomain[n] {
-			k.wrong(lang.Key(lang.Key(path, key), n), lang.DidYouMean(n, domain), "is not in the domain of %s", lang.Shown(column))
+			k.wrong(Key(Key(path, key), n), problem.DidYouMean(n, domain), "is not in the domain of %s", problem.Shown(column))
 		}
 	}
 	for _, v := range domain {
 		if !isNamed[v] {
-			k.wrong(lang.Key(path, key), "", "does not name the stratum %s", lang.Shown(v))
+			k.wrong(Key(path, key), "", "does not name the stratum %s", problem.Shown(v))
 		}
 	}
 }

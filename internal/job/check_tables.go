@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -22,7 +22,8 @@ func (k *checker) tables() {
 	}
 	if d.Population != "" || k.j.Has("dataset.population") {
 		if _, ok := d.TableOf(d.Population); !ok {
-			k.wrong("dataset.population", lang.DidYouMean(d.Population, k.tableNames()), "%s is not a table of the job", lang.Shown(d.Population))
+			k.wrong("dataset.population", problem.DidYouMean(d.Population, k.tableNames()),
+				"%s is not a table of the job", problem.Shown(d.Population))
 		}
 	} else if d.Relation == privacy.ReplaceOne {
 		k.wrong("dataset.population", "say which table has a row of every unit", "is missing: dataset.size counts the units of one table")
@@ -42,17 +43,17 @@ func (k *checker) tables() {
 		t.places(k.j.pos)
 	}
 	k.names("tables", len(d.Tables), func(i int) (string, string) {
-		return d.Tables[i].Name, lang.Key("dataset.tables", d.Tables[i].Name)
+		return d.Tables[i].Name, Key("dataset.tables", d.Tables[i].Name)
 	})
 	for _, t := range d.Tables {
 		for i := range t.Lookups {
 			l := &t.Lookups[i]
 			if m := d.Key.Members; m != nil && m.Column != t.Key.Column {
-				k.publicUnits(lang.Key(lang.Key(lang.Key("dataset.tables", t.Name), "lookups"), l.Name), l, m.Column)
+				k.publicUnits(Key(Key(Key("dataset.tables", t.Name), "lookups"), l.Name), l, m.Column)
 			}
 			for _, other := range d.Tables { // P32
 				if l.Path != "" && filepath.Clean(l.Path) == filepath.Clean(other.Source.Path) {
-					k.wrong(lang.Key(lang.Key(lang.Key("dataset.tables", t.Name), "lookups"), l.Name), "take columns from it with join",
+					k.wrong(Key(Key(Key("dataset.tables", t.Name), "lookups"), l.Name), "take columns from it with join",
 						"is table %s of the job, which is private: whoever is in a lookup is not protected", other.Name)
 				}
 			}
@@ -90,7 +91,7 @@ func (k *checker) tables() {
 
 // byMember settles a table whose rows name a member of the unit.
 func (k *checker) byMember(t *DataTable) { // P32
-	m, at := k.j.Dataset.Key.Members, lang.Key("dataset.tables", t.Name)+".unit"
+	m, at := k.j.Dataset.Key.Members, Key("dataset.tables", t.Name)+".unit"
 	if t.Key.Column != "" {
 		k.wrong(at+".member", "leave out column or member", "and column say in two ways whose a row is")
 	}
@@ -118,7 +119,7 @@ func (k *checker) tableNames() (names []string) {
 // places finds the keys of the table, as the job with this table alone would have them.
 func (t *DataTable) places(all map[string]Pos) {
 	t.pos = maps.Clone(all)
-	prefix := lang.Key("dataset.tables", t.Name) + "."
+	prefix := Key("dataset.tables", t.Name) + "."
 	for path, at := range all {
 		if rest, ok := strings.CutPrefix(path, prefix); ok {
 			t.pos["dataset."+rest] = at
@@ -145,7 +146,7 @@ func (k *checker) within(t *DataTable, do func(*checker)) {
 	view.Dataset.Unit = "" // units is not to settle it
 	one := &checker{j: view}
 	for _, p := range k.told {
-		if rest, ok := strings.CutPrefix(p.Path, lang.Key("dataset.tables", t.Name)+"."); ok {
+		if rest, ok := strings.CutPrefix(p.Path, Key("dataset.tables", t.Name)+"."); ok {
 			p.Path = "dataset." + rest
 			one.told = append(one.told, p)
 		}
@@ -171,7 +172,7 @@ func (k *checker) plainTable() {
 
 // tableOf checks which table a release counts.
 func (k *checker) tableOf(i int, r *Release) bool {
-	path := lang.Key(lang.Item("releases", i), "table")
+	path := Key(Item("releases", i), "table")
 	_, ok := k.j.Dataset.TableOf(r.Table)
 	switch known := k.tableNames(); {
 	case len(k.j.Dataset.Tables) == 0:
@@ -181,7 +182,8 @@ func (k *checker) tableOf(i int, r *Release) bool {
 			k.wrong(path, hintOr("", "tables of the job", known), "is missing: the data set has several tables")
 		}
 	case !ok:
-		k.wrong(path, hintOr(lang.DidYouMean(r.Table, known), "tables of the job", known), "%s is not a table of the job", lang.Shown(r.Table))
+		k.wrong(path, hintOr(problem.DidYouMean(r.Table, known), "tables of the job", known),
+			"%s is not a table of the job", problem.Shown(r.Table))
 	}
 	return ok
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"math/big"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Collected describes how somebody else drew the table from its population (P29).
@@ -132,7 +132,7 @@ func (k *checker) collected(c *Collected) {
 	switch c.Method {
 	case SRSWOR:
 		if d.Size > 0 && c.Population > 0 && c.Population < d.Size {
-			k.wrong(lang.Key(path, "population"), "", "must be at least dataset.size (%d < %d)", c.Population, d.Size)
+			k.wrong(Key(path, "population"), "", "must be at least dataset.size (%d < %d)", c.Population, d.Size)
 		}
 	case Stratified:
 		k.collectedStrata(path, c)
@@ -146,7 +146,7 @@ func (k *checker) collected(c *Collected) {
 }
 
 func (k *checker) collectedStrata(path string, c *Collected) {
-	rates, takes, sizes := k.j.Has(lang.Key(path, "rates")), k.j.Has(lang.Key(path, "take")), k.j.Has(lang.Key(path, "population"))
+	rates, takes, sizes := k.j.Has(Key(path, "rates")), k.j.Has(Key(path, "take")), k.j.Has(Key(path, "population"))
 	col, declared := k.j.Dataset.Column(c.Strata)
 	switch {
 	case rates && takes:
@@ -154,9 +154,9 @@ func (k *checker) collectedStrata(path string, c *Collected) {
 	case !rates && !takes:
 		k.wrong(path, "say rates (Poisson) or take with population (without replacement)", "has neither rates nor take")
 	case rates && sizes:
-		k.wrong(lang.Key(path, "population"), "leave it out", "belongs to take: with rates the numbers of units are secret")
+		k.wrong(Key(path, "population"), "leave it out", "belongs to take: with rates the numbers of units are secret")
 	case takes && !sizes:
-		k.wrong(lang.Key(path, "population"), "say how many units each stratum of the population has",
+		k.wrong(Key(path, "population"), "say how many units each stratum of the population has",
 			"is missing: the size of every stratum is public")
 	case rates:
 		k.rateStrata(path, &c.Sample)
@@ -171,7 +171,7 @@ func (k *checker) collectedStrata(path string, c *Collected) {
 	if first := c.Rates; len(first) > 0 && first[0].Value != nil {
 		for _, r := range c.Rates {
 			if c.Allocation != FixedBefore && c.Allocation != "" && r.Value != nil && r.Value.Cmp(first[0].Value) != 0 {
-				k.wrong(lang.Key(path, "allocation"), "say fixed-before if the rates were chosen from facts that were public before",
+				k.wrong(Key(path, "allocation"), "say fixed-before if the rates were chosen from facts that were public before",
 					"must be fixed-before: the rates differ")
 				return
 			}
@@ -190,14 +190,14 @@ func (k *checker) collectedTakes(path string, c *Collected) {
 		t := &c.Takes[i]
 		of, ok := sizes[t.Name]
 		if !ok {
-			k.wrong(lang.Key(path, "population"), "", "does not name the stratum %s", lang.Shown(t.Name))
+			k.wrong(Key(path, "population"), "", "does not name the stratum %s", problem.Shown(t.Name))
 			return
 		}
 		if t.Value.All {
 			t.Value = Take{Count: of}
 		}
 		if t.Value.Count > of {
-			k.wrong(lang.Key(lang.Key(path, "take"), t.Name), "", "must be at most its population (%d > %d)", t.Value.Count, of)
+			k.wrong(Key(Key(path, "take"), t.Name), "", "must be at most its population (%d > %d)", t.Value.Count, of)
 			return
 		}
 		most = max(most, t.Value.Count)
@@ -205,7 +205,7 @@ func (k *checker) collectedTakes(path string, c *Collected) {
 	}
 	switch {
 	case len(c.Takes) < len(c.Sizes):
-		k.wrong(lang.Key(path, "population"), "leave out a stratum from which nothing was collected: it is not part of the population",
+		k.wrong(Key(path, "population"), "leave out a stratum from which nothing was collected: it is not part of the population",
 			"names a stratum that take does not name")
 		return
 	case k.j.Dataset.Size > 0 && taken.Cmp(big.NewInt(k.j.Dataset.Size)) != 0:
@@ -225,7 +225,7 @@ func (k *checker) collectedTakes(path string, c *Collected) {
 			}
 		}
 		if wrong != "" {
-			k.wrong(lang.Key(path, "allocation"), "say fixed-before if the numbers were chosen from facts that were public before",
+			k.wrong(Key(path, "allocation"), "say fixed-before if the numbers were chosen from facts that were public before",
 				"must not be %s: %s", c.Allocation, wrong)
 			return
 		}

@@ -1,6 +1,9 @@
 package job
 
-import "github.com/dprelease/dprelease/internal/job/lang"
+import (
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
+)
 
 // cursor reads one job file. All kinds of values share it.
 type cursor struct {
@@ -36,20 +39,20 @@ func newCursor(file, dir string, getenv func(string) (string, bool)) *cursor {
 
 // Places and problems come from package lang.
 type (
-	Pos      = lang.Pos
-	Problem  = lang.Problem
-	Problems = lang.Problems
+	Pos      = problem.Pos
+	Problem  = problem.Problem
+	Problems = problem.Problems
 )
 
 // The two steps at which a problem can be found.
 const (
-	StepLoad  = lang.StepLoad
-	StepCheck = lang.StepCheck
+	StepLoad  = problem.StepLoad
+	StepCheck = problem.StepCheck
 )
 
 // Key appends a key to a path: Key("samples.srs", "size") is "samples.srs.size".
-func Key(path, key string) string { return lang.Key(path, key) }
+func Key(path, key string) string { return problem.Key(path, key) }
 
 // Item appends the index of a list element to a path: Item("releases", 0) is
 // "releases[0]".
-func Item(path string, i int) string { return lang.Item(path, i) }
+func Item(path string, i int) string { return problem.Item(path, i) }

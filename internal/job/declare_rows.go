@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -92,7 +92,7 @@ func edge() kind[Edge] {
 		}
 		r, err := ParseAmount(text)
 		if err != nil {
-			return Edge{}, fmt.Errorf("must be a number, a date such as 2026-01-31, -inf or inf, not %s", lang.Shown(text))
+			return Edge{}, fmt.Errorf("must be a number, a date such as 2026-01-31, -inf or inf, not %s", problem.Shown(text))
 		}
 		x, _ := r.Float64()
 		return Edge{At: x}, nil

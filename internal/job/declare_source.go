@@ -11,6 +11,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 func source() kind[Source] {
@@ -68,7 +69,7 @@ func snapshotID() kind[int64] {
 	return scalar("the id of a snapshot", s, func(text string) (int64, error) {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || !regexp.MustCompile(form).MatchString(text) {
-			return 0, fmt.Errorf("must be the id of a snapshot, a whole number of at most 19 digits, not %s", lang.Shown(text))
+			return 0, fmt.Errorf("must be the id of a snapshot, a whole number of at most 19 digits, not %s", problem.Shown(text))
 		}
 		return id, nil
 	})
@@ -84,7 +85,7 @@ func delimiter() kind[rune] {
 		case "tab":
 			return '\t', nil
 		}
-		return 0, fmt.Errorf("must be %s, not %s", label, lang.Shown(text))
+		return 0, fmt.Errorf("must be %s, not %s", label, problem.Shown(text))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Expression is the text of an expression, and what it means once it is checked.
@@ -71,7 +72,7 @@ func (k *checker) expression(path string, e *Expression, columns []formula.Colum
 		} else {
 			at.Column += p.Column - 1
 		}
-		k.found = append(k.found, Problem{Pos: at, Step: lang.StepCheck, Path: path, Message: p.Message, Hint: p.Hint})
+		k.found = append(k.found, Problem{Pos: at, Step: problem.StepCheck, Path: path, Message: p.Message, Hint: p.Hint})
 	}
 	if len(problems) == 0 {
 		e.Formula = f
@@ -84,12 +85,12 @@ func (j *Job) Doubts() Problems {
 	add := func(path string, e Expression) {
 		if e.Formula != nil && e.Formula.Doubt != "" {
 			out = append(out,
-				Problem{Pos: e.at, Step: lang.StepCheck, Path: path, Message: e.Formula.Doubt, Hint: "a run would release noise and nothing else"})
+				Problem{Pos: e.at, Step: problem.StepCheck, Path: path, Message: e.Formula.Doubt, Hint: "a run would release noise and nothing else"})
 		}
 	}
 	for i := range j.Dataset.Columns {
 		if c := &j.Dataset.Columns[i]; c.Derived != nil {
-			add(lang.Key(c.path(), "as"), c.Derived.As)
+			add(Key(c.path(), "as"), c.Derived.As)
 		}
 	}
 	for i := range j.Dataset.Tables {
@@ -97,15 +98,15 @@ func (j *Job) Doubts() Problems {
 		for n := range t.Columns {
 			switch c := &t.Columns[n]; {
 			case c.Derived != nil:
-				add(t.full(lang.Key(c.path(), "as")), c.Derived.As)
+				add(t.full(Key(c.path(), "as")), c.Derived.As)
 			case c.Joined != nil:
-				add(t.full(lang.Key(c.path(), "as")), c.Joined.Where)
+				add(t.full(Key(c.path(), "as")), c.Joined.Where)
 			}
 		}
 	}
 	for i, r := range j.Releases {
-		add(lang.Key(lang.Item("releases", i), "where"), r.Where)
-		add(lang.Key(lang.Item("releases", i), "having"), r.Having)
+		add(Key(Item("releases", i), "where"), r.Where)
+		add(Key(Item("releases", i), "having"), r.Having)
 	}
 	return out
 }
@@ -125,7 +126,7 @@ func (j *Job) doubtedLimits() (out Problems) {
 		{"rho", j.Budget.Limit.Rho, big.NewRat(4, 1), "protects hardly anybody: it stands for an ε above 10"},
 	} {
 		if path := "budget.limit." + l.key; l.amount != nil && l.amount.Cmp(l.most) > 0 {
-			out = append(out, Problem{Pos: j.Pos(path), Step: lang.StepCheck, Path: path, Message: l.message})
+			out = append(out, Problem{Pos: j.Pos(path), Step: problem.StepCheck, Path: path, Message: l.message})
 		}
 	}
 	return out

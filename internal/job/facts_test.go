@@ -3,8 +3,6 @@ package job
 import (
 	"strings"
 	"testing"
-
-	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // probed is a key that only tests declare.
@@ -42,7 +40,7 @@ func TestKeysOutOfTheDigest(t *testing.T) {
 	var walk func(path string, all []Declared, above bool)
 	walk = func(path string, all []Declared, above bool) {
 		for _, d := range all {
-			at := lang.Key(path, d.Name)
+			at := Key(path, d.Name)
 			if d.out != "" {
 				if outs++; strings.TrimSpace(d.out) == "" || strings.HasSuffix(d.out, ".") {
 					t.Errorf("%s is out because %q", at, d.out)

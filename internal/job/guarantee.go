@@ -87,7 +87,7 @@ func (k *checker) rhoOf(i int, r *Release) {
 	switch {
 	case g.Rho == nil || g.Delta == nil || r.Shares: // told already
 		return
-	case k.j.Has(lang.Key(path, "delta")) && g.Delta.Sign() > 0:
+	case k.j.Has(Key(path, "delta")) && g.Delta.Sign() > 0:
 	case k.j.Budget.Limit.Rho == nil:
 		k.wrong(path, "say delta, or give budget.limit in rho", rhoAtDelta)
 		return
@@ -95,7 +95,7 @@ func (k *checker) rhoOf(i int, r *Release) {
 		g.Delta = shownDelta
 	}
 	if err := translate(g, k.j.Dataset.Relation); err != nil {
-		k.wrong(lang.Key(path, "rho"), "say a smaller delta", "%v", err)
+		k.wrong(Key(path, "rho"), "say a smaller delta", "%v", err)
 	}
 }
 

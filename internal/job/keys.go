@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Keys say how a release finds the groups of a column whose values nobody lists: by a
@@ -97,19 +97,19 @@ func (j *Job) Keyed(r *Release) *Release {
 
 // suppress checks what blanks groups and values.
 func (k *checker) suppress(i int, s *Suppress) {
-	path := lang.Key(lang.Item("releases", i), "suppress")
+	path := Key(Item("releases", i), "suppress")
 	switch {
 	case s == nil:
 	case s.Below == nil && s.Flag == nil && s.Blank == nil:
 		k.wrong(path, "say below, flag or blank, or leave it out", "blanks nothing")
 	case s.Flag != nil && s.Blank != nil && s.Flag.Cmp(s.Blank) >= 0:
-		k.wrong(lang.Key(path, "blank"), "a value that is blank needs no mark", "must be larger than flag")
+		k.wrong(Key(path, "blank"), "a value that is blank needs no mark", "must be larger than flag")
 	}
 }
 
 // keys checks how the values of the groups of a release are found.
 func (k *checker) keys(i int, r *Release) {
-	path := lang.Key(lang.Item("releases", i), "keys")
+	path := Key(Item("releases", i), "keys")
 	d := &k.j.Dataset
 	unlisted := r.Unlisted(d)
 	switch {
@@ -121,18 +121,18 @@ func (k *checker) keys(i int, r *Release) {
 		k.wrong(path, "leave it out", "selects values, and every column of by has a public list of them")
 		return
 	}
-	own := k.j.Has(lang.Key(path, "guarantee"))
+	own := k.j.Has(Key(path, "guarantee"))
 	switch from := r.Keys.From; {
 	case from == "" && !own:
-		k.wrong(lang.Key(path, "guarantee"), "say guarantee: {epsilon: …, delta: …}, or from: RELEASE", "is missing")
+		k.wrong(Key(path, "guarantee"), "say guarantee: {epsilon: …, delta: …}, or from: RELEASE", "is missing")
 	case from == "":
 		if g := r.Keys.Guarantee; g.Delta != nil && g.Delta.Sign() == 0 {
-			k.wrong(lang.Key(path, "guarantee"), `say delta: "1e-7", or less`,
+			k.wrong(Key(path, "guarantee"), `say delta: "1e-7", or less`,
 				"needs a delta: without one no value that a single unit has may ever appear")
 		}
 		k.selectedTwice(i, r, path)
 	default:
-		k.selectedBy(r, lang.Key(path, "from"))
+		k.selectedBy(r, Key(path, "from"))
 	}
 }
 
@@ -163,6 +163,6 @@ func (k *checker) selectedBy(r *Release, path string) {
 		}
 		return
 	}
-	k.wrong(path, hintOr(lang.DidYouMean(r.Keys.From, names), "releases that select values", names),
-		"%s is not a release that selects values", lang.Shown(r.Keys.From))
+	k.wrong(path, hintOr(problem.DidYouMean(r.Keys.From, names), "releases that select values", names),
+		"%s is not a release that selects values", problem.Shown(r.Keys.From))
 }

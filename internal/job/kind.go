@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -95,7 +96,7 @@ func text() kind[string] {
 	k.read = func(c *cursor, p lang.Place, into *string) bool {
 		switch p.Node.Tag {
 		case "!!int", "!!float", "!!bool":
-			return c.Wrong(p, "put it in quotes", "must be text, not %s", lang.Shown(p.Node.Value))
+			return c.Wrong(p, "put it in quotes", "must be text, not %s", problem.Shown(p.Node.Value))
 		}
 		return read(c, p, into)
 	}
@@ -147,10 +148,10 @@ var reservedNames = []string{
 
 func checkName(s string) (string, error) {
 	if !nameGrammar.MatchString(s) {
-		return "", fmt.Errorf("must be 1 to 100 of the characters A-Z a-z 0-9 _ - and start with a letter or digit, not %s", lang.Shown(s))
+		return "", fmt.Errorf("must be 1 to 100 of the characters A-Z a-z 0-9 _ - and start with a letter or digit, not %s", problem.Shown(s))
 	}
 	if slices.Contains(reservedNames, strings.ToLower(s)) {
-		return "", fmt.Errorf("must not be %s, which is a reserved file name", lang.Shown(s))
+		return "", fmt.Errorf("must not be %s, which is a reserved file name", problem.Shown(s))
 	}
 	return s, nil
 }
@@ -167,7 +168,7 @@ func pattern(label, expr string) kind[string] {
 	re := regexp.MustCompile(expr)
 	return scalar(label, schema{"type": "string", "pattern": expr}, func(s string) (string, error) {
 		if !re.MatchString(s) {
-			return "", fmt.Errorf("must be %s, not %s", label, lang.Shown(s))
+			return "", fmt.Errorf("must be %s, not %s", label, problem.Shown(s))
 		}
 		return s, nil
 	})
@@ -190,7 +191,7 @@ func choice[V ~string](words ...V) kind[V] {
 	}
 	return kind[V]{label: label, schema: schema{"enum": list}, read: func(c *cursor, p lang.Place, into *V) bool {
 		if *into = V(p.Node.Value); p.Node.Kind != yaml.ScalarNode || !slices.Contains(list, p.Node.Value) {
-			return c.Wrong(p, lang.DidYouMean(p.Node.Value, list), "must be %s, not %s", label, lang.ShapeOf(p.Node))
+			return c.Wrong(p, problem.DidYouMean(p.Node.Value, list), "must be %s, not %s", label, lang.ShapeOf(p.Node))
 		}
 		return true
 	}}
@@ -224,7 +225,7 @@ func duration() kind[time.Duration] {
 		func(t string) (time.Duration, error) {
 			d, err := time.ParseDuration(t)
 			if err != nil || d <= 0 {
-				return 0, fmt.Errorf("must be a positive duration such as 30s or 10m, not %s", lang.Shown(t))
+				return 0, fmt.Errorf("must be a positive duration such as 30s or 10m, not %s", problem.Shown(t))
 			}
 			return d, nil
 		})
@@ -240,7 +241,7 @@ func size() kind[int64] {
 			}
 			n, err := strconv.ParseInt(number, 10, 32)
 			if err != nil || n <= 0 || n > 999_999 || t != number+map[int64]string{1 << 20: "MiB", 1 << 30: "GiB"}[unit] {
-				return 0, fmt.Errorf("must be a size such as 512MiB or 2GiB, not %s", lang.Shown(t))
+				return 0, fmt.Errorf("must be a size such as 512MiB or 2GiB, not %s", problem.Shown(t))
 			}
 			return n * unit, nil
 		})
@@ -269,7 +270,7 @@ func handling(words ...Rule) kind[Handling] {
 			for _, w := range words {
 				known = append(known, string(w))
 			}
-			return c.Wrong(p, lang.DidYouMean(p.Node.Value, known), "must be %s, not %s", label, lang.ShapeOf(p.Node))
+			return c.Wrong(p, problem.DidYouMean(p.Node.Value, known), "must be %s, not %s", label, lang.ShapeOf(p.Node))
 		}}
 }
 
@@ -285,7 +286,7 @@ func wordOr[V any](word string, meaning V, with string, mapping kind[V]) kind[V]
 			*into = meaning
 			return true
 		}
-		return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{word}), "must be %s, or a mapping with %s, not %s", word, with,
+		return c.Wrong(p, problem.DidYouMean(p.Node.Value, []string{word}), "must be %s, or a mapping with %s, not %s", word, with,
 			lang.ShapeOf(p.Node))
 	}
 	return k
@@ -301,7 +302,7 @@ func take() kind[Take] {
 				return true
 			}
 			if p.Node.Kind == yaml.ScalarNode && p.Node.Tag == "!!str" {
-				return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{"all"}), "must be a %s, not %s", label, lang.ShapeOf(p.Node))
+				return c.Wrong(p, problem.DidYouMean(p.Node.Value, []string{"all"}), "must be a %s, not %s", label, lang.ShapeOf(p.Node))
 			}
 			return n.read(c, p, &into.Count)
 		}}
@@ -363,7 +364,7 @@ func amount(s span) kind[*big.Rat] {
 	return scalar(label, forms, func(t string) (*big.Rat, error) {
 		r, err := ParseAmount(t)
 		if err == nil && !s.holds(r) {
-			err = fmt.Errorf("must be %s, not %s", s, lang.Shown(t))
+			err = fmt.Errorf("must be %s, not %s", s, problem.Shown(t))
 		}
 		return r, err
 	})
@@ -376,11 +377,11 @@ func count() kind[int64] {
 		r, err := ParseAmount(t)
 		switch {
 		case err != nil || !r.IsInt():
-			return 0, fmt.Errorf("must be a whole number, not %s", lang.Shown(t))
+			return 0, fmt.Errorf("must be a whole number, not %s", problem.Shown(t))
 		case !(span{lo: s.lo}).holds(r):
-			return 0, fmt.Errorf("must be at least 1, not %s", lang.Shown(t))
+			return 0, fmt.Errorf("must be at least 1, not %s", problem.Shown(t))
 		case !s.holds(r):
-			return 0, fmt.Errorf("must be at most 2^53, not %s", lang.Shown(t))
+			return 0, fmt.Errorf("must be at most 2^53, not %s", problem.Shown(t))
 		}
 		return r.Num().Int64(), nil
 	})

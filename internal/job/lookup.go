@@ -4,14 +4,14 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
 // For a key that the file does not have it is the place of the nearest key
 // around it.
 func (j *Job) Pos(path string) Pos {
-	if at, ok := lang.Nearest(j.pos, path); ok {
+	if at, ok := problem.Nearest(j.pos, path); ok {
 		return at
 	}
 	return Pos{File: j.File}
@@ -26,7 +26,12 @@ func (j *Job) Has(path string) bool {
 // Problem makes a problem of the check stage at a key, for checks that are made
 // elsewhere.
 func (j *Job) Problem(path, message, hint string) Problem {
-	return Problem{Pos: j.Pos(path), Step: lang.StepCheck, Path: path, Message: message, Hint: hint}
+	return Problem{Pos: j.Pos(path), Step: problem.StepCheck, Path: path, Message: message, Hint: hint}
+}
+
+// Wrong is a single problem of the check stage, as an error.
+func (j *Job) Wrong(path, message, hint string) error {
+	return Problems{j.Problem(path, message, hint)}
 }
 
 // Sample returns the declared sample of that name.

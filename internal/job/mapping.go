@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Declared describes a key, or the whole language, for the reference and the JSON Schema.
@@ -115,8 +116,8 @@ func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []fie
 			continue
 		}
 		hint := elsewhere(kv.At.Value)
-		if near := lang.NearestWord(kv.At.Value, known); hint == "" && near != "" {
-			hint = lang.DidYouMean(kv.At.Value, known)
+		if near := problem.NearestWord(kv.At.Value, known); hint == "" && near != "" {
+			hint = problem.DidYouMean(kv.At.Value, known)
 			seen[slices.Index(known, near)] = true // a key with a slip stands in its place
 		}
 		if hint == "" {
@@ -125,7 +126,7 @@ func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []fie
 		c.Wrong(kv, hint, "unknown key")
 	}
 	for i, f := range fields {
-		absent := lang.Place{Path: lang.Key(p.Path, f.Name), At: p.At, Node: f.fallback}
+		absent := lang.Place{Path: Key(p.Path, f.Name), At: p.At, Node: f.fallback}
 		switch {
 		case seen[i]:
 		case f.Required:
@@ -208,7 +209,7 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 			}
 			i := slices.IndexFunc(pairs, func(kv lang.Place) bool { return kv.At.Value == tag })
 			if i < 0 {
-				c.Wrong(lang.Place{Path: lang.Key(p.Path, tag), At: p.At}, label, "is missing")
+				c.Wrong(lang.Place{Path: Key(p.Path, tag), At: p.At}, label, "is missing")
 				return true
 			}
 			kv := pairs[i]
@@ -222,7 +223,7 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 			}
 			which := slices.Index(names, word)
 			if which < 0 {
-				c.Wrong(kv, lang.DidYouMean(word, names), "must be %s, not %s", label, lang.ShapeOf(kv.Node))
+				c.Wrong(kv, problem.DidYouMean(word, names), "must be %s, not %s", label, lang.ShapeOf(kv.Node))
 				return true
 			}
 			*at(into) = V(word)
@@ -324,7 +325,7 @@ func list[V any](k kind[V], min int) kind[[]V] {
 			}
 			for i, n := range p.Node.Content {
 				var v V
-				if e := (lang.Place{Path: lang.Item(p.Path, i), At: n, Node: n}); c.Open(&e) {
+				if e := (lang.Place{Path: Item(p.Path, i), At: n, Node: n}); c.Open(&e) {
 					v = readOrZero(c, k, e)
 				}
 				*into = append(*into, v)
@@ -349,7 +350,7 @@ func distinct[V comparable](k kind[[]V]) kind[[]V] {
 		seen := make(map[V]bool, len(*into))
 		for i, v := range *into {
 			if seen[v] {
-				c.Wrong(lang.Place{Path: lang.Item(p.Path, i), At: p.Node.Content[i]}, "", "%s is already in the list", lang.Shown(fmt.Sprint(v)))
+				c.Wrong(lang.Place{Path: Item(p.Path, i), At: p.Node.Content[i]}, "", "%s is already in the list", problem.Shown(fmt.Sprint(v)))
 			}
 			seen[v] = true
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
@@ -93,7 +92,7 @@ func (k *checker) measures() {
 		k.measureCap(c, given)
 	}
 	for i := range d.Columns {
-		if c := &d.Columns[i]; c.Measure != nil && k.measure(lang.Key(c.path(), "measure"), c.Measure) {
+		if c := &d.Columns[i]; c.Measure != nil && k.measure(Key(c.path(), "measure"), c.Measure) {
 			k.measureBounds(c, given)
 		}
 	}
@@ -108,12 +107,12 @@ func (k *checker) measure(path string, m *Measure) bool {
 		}
 	case (path == capMeasure || path == capChoice) && m.AtMost < 2:
 		if !k.unread(path) {
-			k.wrong(lang.Key(path, "at_most"), "", "must be at least 2: it tells units with one row from others")
+			k.wrong(Key(path, "at_most"), "", "must be at least 2: it tells units with one row from others")
 		}
 	case path == capChoice && m.AtMost > asked.MostRows:
-		k.wrong(lang.Key(path, "at_most"), "", "must be at most %d", asked.MostRows)
+		k.wrong(Key(path, "at_most"), "", "must be at most %d", asked.MostRows)
 	case m.AtMost > mostMeasured:
-		k.wrong(lang.Key(path, "at_most"), "", "must be at most %d: more of it is noise", mostMeasured)
+		k.wrong(Key(path, "at_most"), "", "must be at most %d: more of it is noise", mostMeasured)
 	default:
 		return true
 	}
@@ -143,7 +142,7 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
 	if most := keep[len(keep)-1]; int64(most) >= c.Measure.AtMost {
-		k.wrong(lang.Key(capMeasure, "at_most"), none,
+		k.wrong(Key(capMeasure, "at_most"), none,
 			"must be more than %d, the rows of a unit that the cap keeps: else the measure sees nothing that is left out", most)
 		return
 	}
@@ -155,7 +154,7 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 // those at or beyond its upper bound. They are of the rows that count in the first draw from which a
 // release reads the column.
 func (k *checker) measureBounds(c *Column, given []Release) {
-	path := lang.Key(c.path(), "measure")
+	path := Key(c.path(), "measure")
 	if c.Bounds != nil || c.Type != Number || c.Lower == nil || c.Upper == nil {
 		k.wrong(path, "say lower and upper, or leave it out", "counts the values at lower and at upper, so the column needs both")
 		return

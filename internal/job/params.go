@@ -61,7 +61,7 @@ func (c *cursor) toJSON(b *bytes.Buffer, p lang.Place, depth int) bool {
 	case yaml.SequenceNode:
 		b.WriteByte('[')
 		for i, n := range p.Node.Content {
-			element(i, lang.Place{Path: lang.Item(p.Path, i), At: n, Node: n}, "")
+			element(i, lang.Place{Path: Item(p.Path, i), At: n, Node: n}, "")
 		}
 		b.WriteByte(']')
 	default:

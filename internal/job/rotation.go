@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -76,15 +75,15 @@ func (k *checker) waves(path string, s *Sample) {
 		var wrong *privacy.Error
 		if errors.As(err, &wrong) {
 			field, _, _ := strings.Cut(strings.TrimPrefix(wrong.Path, "rotation."), "[")
-			k.wrong(lang.Key(path, field), "", "%s", wrong.Message)
+			k.wrong(Key(path, field), "", "%s", wrong.Message)
 		}
 		return
 	}
 	switch {
 	case s.Wave > s.Waves:
-		k.wrong(lang.Key(path, "wave"), "", "must be at most waves (%d > %d)", s.Wave, s.Waves)
+		k.wrong(Key(path, "wave"), "", "must be at most waves (%d > %d)", s.Wave, s.Waves)
 	case s.Wave > 0 && r.Chance(s.Wave).Sign() == 0:
-		k.wrong(lang.Key(path, "wave"), "list a pattern with this wave", "is in no pattern: nobody is asked in it")
+		k.wrong(Key(path, "wave"), "list a pattern with this wave", "is in no pattern: nobody is asked in it")
 	}
 	k.unevenWaves(path, r)
 }
@@ -102,7 +101,7 @@ func (k *checker) unevenWaves(path string, r privacy.Rotation) {
 		}
 	}
 	if all > 0 && some && slices.ContainsFunc(k.j.Releases, func(r Release) bool { return r.Interval != nil }) {
-		k.wrong(lang.Key(path, "patterns"), "leave the intervals out", "cannot have every unit in wave %d and only some in another: "+
+		k.wrong(Key(path, "patterns"), "leave the intervals out", "cannot have every unit in wave %d and only some in another: "+
 			"intervals would need other releases in each, and every wave must release the same", all)
 	}
 }

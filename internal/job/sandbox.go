@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/file"
-	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // Sandboxes are the ways in which a job can have its mechanisms confined.
@@ -30,7 +29,7 @@ func (k *checker) grants() {
 		for i, path := range p.Reads {
 			for _, private := range k.j.private() {
 				if private.holds(path) {
-					k.wrong(lang.Item(lang.Key("plugins", p.Name)+".reads", i), "put what the plugin reads into a folder of its own",
+					k.wrong(Item(Key("plugins", p.Name)+".reads", i), "put what the plugin reads into a folder of its own",
 						"lets the plugin read %s", private.what)
 				}
 			}

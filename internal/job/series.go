@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Series is one figure for each of many periods, whose noise is correlated over time (P31).
@@ -169,7 +170,7 @@ func seriesRow() kind[SeriesRow] {
 				}
 				return into.N > 0
 			}
-			return c.Wrong(p, lang.DidYouMean(p.Node.Value, words), "must be %s, not %s", label, lang.ShapeOf(p.Node))
+			return c.Wrong(p, problem.DidYouMean(p.Node.Value, words), "must be %s, not %s", label, lang.ShapeOf(p.Node))
 		}}
 }
 
@@ -297,7 +298,7 @@ func (j *Job) SeriesDigest() string {
 func (k *checker) series() {
 	for i := range k.j.Releases {
 		if r := &k.j.Releases[i]; r.Series != "" && k.j.InSeries(r) == nil {
-			k.wrong(lang.Key(lang.Item("releases", i), "series"), "declare it under series", "%s is not a series of this job", lang.Shown(r.Series))
+			k.wrong(Key(Item("releases", i), "series"), "declare it under series", "%s is not a series of this job", problem.Shown(r.Series))
 		}
 	}
 	if len(k.j.Series) == 0 {
@@ -310,11 +311,11 @@ func (k *checker) series() {
 	}
 	if _, ok := k.j.Step(); !ok && d.Slice != nil && d.Slice.Is != "" && len(first.Periods.All()) > 0 {
 		k.wrong("dataset.slice.is", "", "must be a period of the series, from %s to %s, not %s", first.Periods.From, first.Periods.To,
-			lang.Shown(d.Slice.Is))
+			problem.Shown(d.Slice.Is))
 	}
 	for i, r := range k.j.Releases {
 		if r.Series == "" {
-			k.wrong(lang.Item("releases", i), "say series, or move the release into a job of its own",
+			k.wrong(Item("releases", i), "say series, or move the release into a job of its own",
 				"is in no series, and the other releases of the job are")
 		}
 	}
@@ -322,12 +323,12 @@ func (k *checker) series() {
 
 // oneSeries finds what is wrong with one series.
 func (k *checker) oneSeries(s, first *Series) {
-	at := lang.Key("series", s.Name)
+	at := Key("series", s.Name)
 	p := &s.Periods
 	for _, end := range []struct{ key, text string }{{"from", p.From}, {"to", p.To}} {
 		if _, ok := p.Each.number(end.text); end.text != "" && !ok {
-			k.wrong(lang.Key(lang.Key(at, "periods"), end.key), "", "must be a %s, such as %s, not %s", p.Each,
-				p.Each.text(2026*p.Each.inYear()), lang.Shown(end.text))
+			k.wrong(Key(Key(at, "periods"), end.key), "", "must be a %s, such as %s, not %s", p.Each,
+				p.Each.text(2026*p.Each.inYear()), problem.Shown(end.text))
 			return
 		}
 	}
@@ -337,19 +338,19 @@ func (k *checker) oneSeries(s, first *Series) {
 	all := p.All()
 	switch {
 	case len(all) == 0 && p.To < p.From:
-		k.wrong(lang.Key(lang.Key(at, "periods"), "to"), "", "must not be before from (%s < %s)", p.To, p.From)
+		k.wrong(Key(Key(at, "periods"), "to"), "", "must not be before from (%s < %s)", p.To, p.From)
 	case len(all) == 0:
-		k.wrong(lang.Key(lang.Key(at, "periods"), "to"), "begin a second series after it", "must be at most %d periods after from", mostPeriods-1)
+		k.wrong(Key(Key(at, "periods"), "to"), "begin a second series after it", "must be at most %d periods after from", mostPeriods-1)
 	case len(all) == 1:
-		k.wrong(lang.Key(lang.Key(at, "periods"), "to"), "leave the series out", "must be after from: one period is no series")
+		k.wrong(Key(Key(at, "periods"), "to"), "leave the series out", "must be after from: one period is no series")
 	case *p != first.Periods || s.Revised != first.Revised || s.unit() != first.unit():
-		k.wrong(at, "put it into a job of its own", "has other periods, periods_of_unit or revised than %s", lang.Shown(first.Name))
+		k.wrong(at, "put it into a job of its own", "has other periods, periods_of_unit or revised than %s", problem.Shown(first.Name))
 	}
 	if len(all) < 2 {
 		return
 	}
 	if s.Unit != nil && s.Unit.AtMost > int64(len(all)) {
-		k.wrong(lang.Key(lang.Key(at, "periods_of_unit"), "at_most"), "", "must be at most %d, the number of periods", len(all))
+		k.wrong(Key(Key(at, "periods_of_unit"), "at_most"), "", "must be at most %d, the number of periods", len(all))
 	}
 	published := map[string]bool{}
 	for i, r := range s.Publish {
@@ -357,14 +358,14 @@ func (k *checker) oneSeries(s, first *Series) {
 			return // it could not be read
 		}
 		if e := Each(r.Kind); r.N == 0 && e.inYear() > p.Each.inYear() {
-			k.wrong(lang.Item(lang.Key(at, "publish"), i), "", "must not be %s: the periods are longer", r.Kind)
+			k.wrong(Item(Key(at, "publish"), i), "", "must not be %s: the periods are longer", r.Kind)
 		} else if len(p.Stretches(r)) == 0 {
-			k.wrong(lang.Item(lang.Key(at, "publish"), i), "", "has no whole %s between %s and %s", r, p.From, p.To)
+			k.wrong(Item(Key(at, "publish"), i), "", "has no whole %s between %s and %s", r, p.From, p.To)
 		}
 	}
 	for _, w := range s.Weights {
 		if !published[w.Name] {
-			k.wrong(lang.Key(lang.Key(at, "weights"), w.Name), "", "%s is not published", lang.Shown(w.Name))
+			k.wrong(Key(Key(at, "weights"), w.Name), "", "%s is not published", problem.Shown(w.Name))
 		}
 	}
 }

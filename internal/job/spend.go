@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -19,9 +18,9 @@ func (k *checker) spend() {
 		r, at := &k.j.Releases[i], k.j.ReleasePath(i)
 		own := k.j.Has(k.j.guaranteePath(i))
 		switch {
-		case s == nil && k.j.Has(lang.Key(at, "weight")): // which nothing is divided by
+		case s == nil && k.j.Has(Key(at, "weight")): // which nothing is divided by
 		case s == nil && !own && !k.unread(at):
-			k.wrong(lang.Key(at, "guarantee"), "say what the release may cost, or budget.spend for all releases together", "is missing")
+			k.wrong(Key(at, "guarantee"), "say what the release may cost, or budget.spend for all releases together", "is missing")
 		case s != nil && !own:
 			r.Shares = true
 			shared++
@@ -75,7 +74,7 @@ func (k *checker) withinLimit(path string, s *Guarantee) {
 			continue
 		}
 		if part.spend.Cmp(part.most) > 0 {
-			k.wrong(lang.Key(path, part.name), "", "must not exceed budget.limit (%s > %s)", rational.Format(part.spend), rational.Format(part.most))
+			k.wrong(Key(path, part.name), "", "must not exceed budget.limit (%s > %s)", rational.Format(part.spend), rational.Format(part.most))
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // meantMechanism is the hint for a word that is no mechanism: the known one that has it among its
@@ -16,5 +16,5 @@ func meantMechanism(word string, known []string, other map[string][]string) stri
 			return "did you mean " + name + "?"
 		}
 	}
-	return lang.DidYouMean(word, known)
+	return problem.DidYouMean(word, known)
 }

@@ -3,8 +3,6 @@ package job
 import (
 	"slices"
 	"strings"
-
-	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // DataTable is one of several private tables of a data set (P32). Its Dataset holds what a job with one table says under
@@ -107,5 +105,5 @@ func (t *DataTable) full(path string) string {
 	if !ok || !slices.Contains(tableKeys(), rest[:at]) {
 		return path
 	}
-	return lang.Key("dataset.tables", t.Name) + "." + rest
+	return Key("dataset.tables", t.Name) + "." + rest
 }

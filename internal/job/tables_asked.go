@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // askedOfTables adds the releases that keys of each table ask for: what finds bounds, and what measures pay for. They count
@@ -39,7 +39,7 @@ func (k *checker) weightsOfTables() {
 		if t, ok := k.j.Dataset.TableOf(name); ok {
 			if _, has := t.Column(w.Column); !has {
 				k.wrong("dataset.weights.column", "take it from the table that has it: join: {TABLE: ["+w.Column+"]} in "+name+
-					"; or say weights: none in its releases", "%s is not a column of table %s", lang.Shown(w.Column), name)
+					"; or say weights: none in its releases", "%s is not a column of table %s", problem.Shown(w.Column), name)
 				continue
 			}
 			of := &checker{j: k.j.Of(name), told: k.told}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -111,7 +110,7 @@ func (j *Job) bearers(of level) (all []bearer) {
 		}
 	case ofSample:
 		for i := range j.Samples {
-			all = append(all, bearer{j: j, d: &j.Dataset, s: &j.Samples[i], path: lang.Key("samples", j.Samples[i].Name)})
+			all = append(all, bearer{j: j, d: &j.Dataset, s: &j.Samples[i], path: Key("samples", j.Samples[i].Name)})
 		}
 	case ofRelease:
 		for i := range j.Releases {

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // VariableType is the type of a variable's value. The zero value is invalid.
@@ -48,7 +49,7 @@ func variableKind() kind[Variable] {
 func regularExpression() kind[string] {
 	return scalar("regular expression", schema{"type": "string", "minLength": 1, "maxLength": maxText}, func(text string) (string, error) {
 		if _, err := regexp.Compile(text); err != nil {
-			return "", fmt.Errorf("must be a regular expression, not %s", lang.Shown(text))
+			return "", fmt.Errorf("must be a regular expression, not %s", problem.Shown(text))
 		}
 		return checkText(text)
 	})
@@ -61,7 +62,7 @@ var variableGrammar = regexp.MustCompile(variableName)
 func checkVariableName(s string) (string, error) {
 	if !variableGrammar.MatchString(s) || len(s) > maxVariableName {
 		return "", fmt.Errorf("must be 1 to %d of the characters A-Z a-z 0-9 _ and not start with a digit, not %s", maxVariableName,
-			lang.Shown(s))
+			problem.Shown(s))
 	}
 	return s, nil
 }
@@ -118,7 +119,7 @@ func (c *cursor) bind(p lang.Place, declared []Variable) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.set)) {
 		if c.known[name] == nil {
-			c.Wrong(p, hintOr(lang.DidYouMean(name, names), "variables of this job", names), "--set %s: is not a variable of this job", name)
+			c.Wrong(p, hintOr(problem.DidYouMean(name, names), "variables of this job", names), "--set %s: is not a variable of this job", name)
 		}
 	}
 	c.Replace = c.replace
@@ -136,19 +137,19 @@ func (c *cursor) undeclared(root *yaml.Node) {
 
 // settle finds the value of a variable.
 func (c *cursor) settle(p lang.Place, v *Variable) {
-	path := lang.Key(p.Path, v.Name)
+	path := Key(p.Path, v.Name)
 	wrong := func(key, hint, format string, args ...any) {
-		at := lang.Key(path, key)
+		at := Key(path, key)
 		if key == "" {
 			at = path
 		}
-		pos, _ := lang.Nearest(c.Places, at)
+		pos, _ := problem.Nearest(c.Places, at)
 		c.WrongAt(pos, at, hint, format, args...)
 	}
 	if v.Pattern != "" && v.Type != TextVariable {
 		wrong("pattern", "", "is for variables of type text")
 	}
-	_, hasDefault := c.Places[lang.Key(path, "default")]
+	_, hasDefault := c.Places[Key(path, "default")]
 	if hasDefault {
 		if why := v.refuses(v.Default); why != "" {
 			wrong("default", "", "%s", why)
@@ -176,7 +177,7 @@ func (v *Variable) refuses(text string) string {
 		_, err = ParseAmount(text)
 	case DateVariable:
 		if _, no := time.Parse(time.DateOnly, text); no != nil {
-			err = fmt.Errorf("must be a day such as 2026-10-31, not %s", lang.Shown(text))
+			err = fmt.Errorf("must be a day such as 2026-10-31, not %s", problem.Shown(text))
 		}
 	case TextVariable:
 		_, err = checkText(text)
@@ -185,7 +186,7 @@ func (v *Variable) refuses(text string) string {
 	case err != nil:
 		return err.Error()
 	case v.Pattern != "" && v.Type == TextVariable && !whole(v.Pattern).MatchString(text):
-		return fmt.Sprintf("must match %s, not %s", v.Pattern, lang.Shown(text))
+		return fmt.Sprintf("must match %s, not %s", v.Pattern, problem.Shown(text))
 	}
 	return ""
 }
@@ -215,7 +216,7 @@ func (c *cursor) replace(p *lang.Place) bool {
 		v := c.known[name]
 		if v == nil {
 			declared := slices.Sorted(maps.Keys(c.known))
-			ok = c.Wrong(*p, hintOr(lang.DidYouMean(name, declared), "variables of this job", declared), "%s is not a variable of this job", ref)
+			ok = c.Wrong(*p, hintOr(problem.DidYouMean(name, declared), "variables of this job", declared), "%s is not a variable of this job", ref)
 			return ref
 		}
 		names = append(names, name)
@@ -247,7 +248,7 @@ func (c *cursor) traced(found Problems) Problems {
 	found = slices.DeleteFunc(found, func(p Problem) bool { return slices.Contains(c.unset, p.Path) })
 	for i, p := range found {
 		for _, name := range c.used[p.Path] {
-			found[i].Message += fmt.Sprintf("; $(%s) is %s", name, lang.Shown(cmp.Or(c.known[name].Value, "not set")))
+			found[i].Message += fmt.Sprintf("; $(%s) is %s", name, problem.Shown(cmp.Or(c.known[name].Value, "not set")))
 		}
 	}
 	return found

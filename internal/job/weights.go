@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -95,26 +96,26 @@ func publicValue() kind[*big.Rat] {
 func (k *checker) weights(path string, w *Weights) {
 	d := &k.j.Dataset
 	c, ok := d.Column(w.Column)
-	at := lang.Key(path, "column")
+	at := Key(path, "column")
 	switch {
 	case w.Column == "" || w.AtMost == nil:
 		return
 	case !ok:
-		k.wrong(at, hintOr(lang.DidYouMean(w.Column, namesOf(d.Readable(false))), "", nil),
-			"%s is not a declared column; declare it under dataset.columns: {%s: {type: number}}", lang.Shown(w.Column), w.Column)
+		k.wrong(at, hintOr(problem.DidYouMean(w.Column, namesOf(d.Readable(false))), "", nil),
+			"%s is not a declared column; declare it under dataset.columns: {%s: {type: number}}", problem.Shown(w.Column), w.Column)
 	case c.Type != Number:
-		k.wrong(at, "", "%s is not a column of numbers", lang.Shown(w.Column))
+		k.wrong(at, "", "%s is not a column of numbers", problem.Shown(w.Column))
 	case c.Missing.Rule == Impute && (c.Missing.Number == nil || c.Missing.Number.Cmp(leastWeight) < 0 || c.Missing.Number.Cmp(w.AtMost) > 0):
 		k.wrong(at, "", "missing weights must be imputed by a number from 1 to at_most")
 	case d.Unfolded(w.Column):
 		k.wrong(at, "say in dataset.fold how it is folded: max where all rows of a unit have the same weight, sum where the unit stands "+
-			"for all of them", severalValues, lang.Shown(w.Column))
+			"for all of them", severalValues, problem.Shown(w.Column))
 	case d.Folds() && slices.Contains([]FoldBy{FoldAny, FoldAll, FoldMode}, d.FoldOf(w.Column)):
 		k.wrong(at, "fold it by max, min, mean or sum", "a weight is a number")
 	case w.Shrink != nil && w.Shrink.To != nil && w.Shrink.To.Cmp(w.AtMost) > 0:
-		k.wrong(lang.Key(lang.Key(path, "shrink"), "to"), "", "must not exceed at_most (%s > %s): it is what an ordinary weight is",
+		k.wrong(Key(Key(path, "shrink"), "to"), "", "must not exceed at_most (%s > %s): it is what an ordinary weight is",
 			rational.Format(w.Shrink.To), rational.Format(w.AtMost))
 	case w.AtMost.Cmp(leastWeight) == 0:
-		k.wrong(lang.Key(path, "at_most"), "leave weights out", "of 1 makes all weights equal")
+		k.wrong(Key(path, "at_most"), "leave weights out", "of 1 makes all weights equal")
 	}
 }

@@ -3,8 +3,6 @@ package pipeline
 import (
 	"fmt"
 	"time"
-
-	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // begun refuses a slice that has not begun anywhere on Earth: nothing is in it yet, and what a run
@@ -19,6 +17,6 @@ func begun(j *Job, now time.Time) error {
 	if !known || !at.After(now.Add(farthest)) {
 		return nil
 	}
-	return failure.InJob(j, "dataset.slice.is", fmt.Sprintf("is %s, which has not begun: today is %s", s.Is, now.UTC().Format(time.DateOnly)),
+	return j.Wrong("dataset.slice.is", fmt.Sprintf("is %s, which has not begun: today is %s", s.Is, now.UTC().Format(time.DateOnly)),
 		"mend the slip, or say future: true in dataset.slice")
 }

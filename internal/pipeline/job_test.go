@@ -202,3 +202,12 @@ func TestSecondRunReturnsTheSame(t *testing.T) {
 		t.Fatalf("already %v, same %v", o.Already, bytes.Equal(before, after))
 	}
 }
+
+// A job that names a plugin of a catalog names the catalog.
+func TestApprovedNeedsACatalog(t *testing.T) {
+	text := strings.Replace(schoolsJob, "mechanism: mean", "mechanism: trimmed@1.2.0", 1)
+	_, err := pipeline.Parse("job.yaml", []byte(text), nil)
+	if err == nil || !strings.Contains(err.Error(), "is a plugin of a catalog, and the job names none") {
+		t.Error(err)
+	}
+}

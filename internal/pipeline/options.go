@@ -129,7 +129,11 @@ func (o Options) engine(ctx context.Context, p *plan.Priced, t *run.OpenedTable)
 	if err != nil {
 		return nil, none, err
 	}
-	program, err := engine.Start(path, e)
+	config := engine.Config{Runner: e.Runner, Options: map[string]string{}}
+	for _, o := range e.Options {
+		config.Options[o.Name] = o.Value
+	}
+	program, err := engine.Start(path, config)
 	if err != nil {
 		return nil, none, err
 	}

@@ -106,7 +106,7 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 	a.later(a.set.Close)
 	spending := a.o.budget(a.watch)
 	if far := address.Is(j.Output.Dir); far && a.o.Diagnostics {
-		return nil, failure.InJob(j, "output.dir", "is in object storage, and private facts are written to a folder of this machine only",
+		return nil, j.Wrong("output.dir", "is in object storage, and private facts are written to a folder of this machine only",
 			"leave --diagnostics out")
 	} else if !far {
 		output.RemoveStale(filepath.Dir(j.Output.Dir))

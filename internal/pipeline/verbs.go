@@ -10,7 +10,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/internal/run/look"
@@ -53,7 +52,7 @@ func read(path string, getenv func(string) (string, bool), set []string, from fu
 		return nil, failure.New(failure.ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, failure.Reason(err))
 	}
 	if j != nil {
-		problems = append(problems, catalog.Resolve(j, time.Now())...)
+		problems = append(problems, approve(j, time.Now())...)
 		err = problems.Sort().Err()
 	}
 	return j, err

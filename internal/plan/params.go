@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/job/params"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -68,7 +68,7 @@ func ValidateParams(schema *params.Schema, raw json.RawMessage) error {
 	for i, p := range wrong {
 		all[i].path, all[i].message = ".params"+paramPath(p.Path), p.Message
 		if p.Unknown && len(p.Path) == 1 {
-			if near := lang.NearestWord(p.Path[0], schema.Names()); near != "" {
+			if near := problem.NearestWord(p.Path[0], schema.Names()); near != "" {
 				all[i].hint = "did you mean " + near + "?"
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/internal/data/file"
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // LookupSpec names a public CSV file and what it adds.
@@ -41,7 +41,7 @@ const (
 
 // ReadLookup reads a public table, or returns what is wrong at which line and column. Problems
 // name places and what the job says, and quote nothing of the file: it may be the wrong one. // P33
-func ReadLookup(spec LookupSpec) (*Lookup, lang.Problems) {
+func ReadLookup(spec LookupSpec) (*Lookup, problem.Problems) {
 	r := &lookupReader{spec: spec}
 	l := r.read()
 	if len(r.problems) > 0 {
@@ -53,13 +53,13 @@ func ReadLookup(spec LookupSpec) (*Lookup, lang.Problems) {
 type lookupReader struct {
 	spec     LookupSpec
 	csv      *csv.Reader
-	problems lang.Problems
+	problems problem.Problems
 }
 
 func (r *lookupReader) wrong(line, column int, hint, format string, args ...any) {
 	if len(r.problems) < maxLookupProblems {
-		r.problems = append(r.problems, lang.Problem{Pos: lang.Pos{File: r.spec.Path, Line: line, Column: column},
-			Step: lang.StepCheck, Message: fmt.Sprintf(format, args...), Hint: hint})
+		r.problems = append(r.problems, problem.Problem{Pos: problem.Pos{File: r.spec.Path, Line: line, Column: column},
+			Step: problem.StepCheck, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
 }
 
@@ -157,12 +157,12 @@ func (r *lookupReader) headings(names []string, l *Lookup) (key int, places []in
 		i := slices.Index(names, name)
 		switch {
 		case i < 0 && len(names) == 1 && strings.ContainsAny(names[0], ";\t|"):
-			r.wrong(1, 1, "separate the fields with commas", "has no column %s", lang.Shown(name))
+			r.wrong(1, 1, "separate the fields with commas", "has no column %s", problem.Shown(name))
 		case i < 0:
-			r.wrong(1, 1, cmp.Or(near(name, names), "heading says what a column is called in the file"), "has no column %s", lang.Shown(name))
+			r.wrong(1, 1, cmp.Or(near(name, names), "heading says what a column is called in the file"), "has no column %s", problem.Shown(name))
 		case slices.Contains(names[i+1:], name):
 			line, column := r.csv.FieldPos(i + 1 + slices.Index(names[i+1:], name))
-			r.wrong(line, column, "", "has a second column %s", lang.Shown(name))
+			r.wrong(line, column, "", "has a second column %s", problem.Shown(name))
 		}
 		return i
 	}
@@ -180,7 +180,7 @@ func (r *lookupReader) key(l *Lookup, text string, at int, line int32, first map
 	if r.spec.On.Type == formula.Number && text != "" {
 		x, ok := formula.ParseNumber(text)
 		if !ok {
-			r.wrong(fileLine, column, numberHint(text), "the key is no number, and %s holds numbers", lang.Shown(r.spec.On.Name))
+			r.wrong(fileLine, column, numberHint(text), "the key is no number, and %s holds numbers", problem.Shown(r.spec.On.Name))
 			return
 		}
 		before, twice = l.numbers[x]
@@ -208,9 +208,9 @@ func (r *lookupReader) value(c *lookupColumn, codes map[string]int32, declared b
 		}
 		switch {
 		case !ok:
-			r.wrong(line, column, numberHint(text), "is no number, and %s holds numbers", lang.Shown(c.Name))
+			r.wrong(line, column, numberHint(text), "is no number, and %s holds numbers", problem.Shown(c.Name))
 		case c.Lower != nil && x < *c.Lower, c.Upper != nil && x > *c.Upper:
-			r.wrong(line, column, "", "is outside the bounds of %s", lang.Shown(c.Name))
+			r.wrong(line, column, "", "is outside the bounds of %s", problem.Shown(c.Name))
 		}
 		c.numbers = append(c.numbers, x)
 		return
@@ -220,7 +220,7 @@ func (r *lookupReader) value(c *lookupColumn, codes map[string]int32, declared b
 	case text == "":
 		code = -1
 	case !ok && declared:
-		r.wrong(line, column, lang.DidYouMean(text, c.Domain), "is not in the domain of %s", lang.Shown(c.Name))
+		r.wrong(line, column, problem.DidYouMean(text, c.Domain), "is not in the domain of %s", problem.Shown(c.Name))
 	case !ok:
 		text = strings.Clone(text)
 		code = int32(len(c.Domain))
@@ -233,7 +233,7 @@ func (r *lookupReader) value(c *lookupColumn, codes map[string]int32, declared b
 // near returns a hint where one of the names of the file is like the one that was asked
 // for.
 func near(name string, names []string) string {
-	if lang.NearestWord(name, names) == "" {
+	if problem.NearestWord(name, names) == "" {
 		return ""
 	}
 	return "one of its headings is similar"

@@ -11,10 +11,10 @@ import (
 	"github.com/dprelease/dprelease/internal/data/iceberg"
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -248,7 +248,7 @@ func (o *OpenedTable) held(ctx context.Context, p *plan.Planned, j *job.Job) (er
 	// Under replace-one the number of rows is public; under add-remove nothing is
 	// said of it (P19).
 	if j.Dataset.Relation == privacy.ReplaceOne && o.Rows() != j.Dataset.Size {
-		return failure.InJob(j, "dataset.size", "is not the number of rows of the table",
+		return j.Wrong("dataset.size", "is not the number of rows of the table",
 			"under replace-one the size is public: count the rows and say it")
 	}
 	if j.Engine.Elsewhere() {
@@ -283,7 +283,7 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 		why := "no column " + name + " in the table"
 		if i := slices.Index(names, name); i >= 0 {
 			why = "column " + name + " cannot be used: " + t.Columns()[i].Reason
-		} else if near := lang.NearestWord(name, usable); !t.FirstRowNames() && near != "" {
+		} else if near := problem.NearestWord(name, usable); !t.FirstRowNames() && near != "" {
 			why += " (one of its columns has a similar name)" // P33: where a table has no headings, its first row stands there
 		} else {
 			why += " (check --data lists its columns)"

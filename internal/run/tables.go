@@ -10,7 +10,6 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // Several tables of one data set (P32). All that joins them is the unit: an index numbers the units of all tables at once,
@@ -59,7 +58,7 @@ func (o *OpenedTable) comparable(j *job.Job) error {
 		}
 		switch {
 		case !keyKinds[c.Kind]:
-			return failure.InJob(j, at, "has a "+c.Kind.String()+" in the column of the unit, "+key, "tables are joined by texts or whole numbers")
+			return j.Wrong(at, "has a "+c.Kind.String()+" in the column of the unit, "+key, "tables are joined by texts or whole numbers")
 		case first != "" && text != (c.Kind == table.String):
 			is := map[bool]string{true: "texts", false: "numbers"}
 			hint := "write both files with one type"
@@ -67,7 +66,7 @@ func (o *OpenedTable) comparable(j *job.Job) error {
 				hint = "in a CSV file the job says what the column holds: columns: {" + key + ": {type: number}} for whole numbers; " +
 					"without it they are texts"
 			}
-			return failure.InJob(j, at, "has "+is[c.Kind == table.String]+" in the column of the unit, and table "+first+" has "+is[text]+
+			return j.Wrong(at, "has "+is[c.Kind == table.String]+" in the column of the unit, and table "+first+" has "+is[text]+
 				": “007” is not 7", hint)
 		case first == "":
 			first, text = t.name, c.Kind == table.String
@@ -83,7 +82,7 @@ func (o *OpenedTable) sameMembers(j *job.Job, c table.Column, m *job.Members, at
 	if keyKinds[c.Kind] && keyKinds[of.Kind] && (c.Kind == table.String) == (of.Kind == table.String) {
 		return nil
 	}
-	return failure.InJob(j, at, "has "+c.Kind.String()+" in the column of the member, and table "+m.Table+" has "+of.Kind.String()+
+	return j.Wrong(at, "has "+c.Kind.String()+" in the column of the member, and table "+m.Table+" has "+of.Kind.String()+
 		": “007” is not 7",
 		"write both files with one type; in a CSV file columns: {"+m.Column+": {type: number}} says that they are whole numbers, "+
 			"and without it they are texts")

@@ -65,13 +65,13 @@ func matches(j *job.Job, d *plan.PlannedDraw, counts map[int32]int64) error {
 		return nil // who was collected is secret: the draw compares numbers after the debit
 	}
 	if counts[NoUnit] > 0 {
-		return failure.InJob(j, "dataset.frame", "does not match the table: a row lies in no unit of the frame",
+		return j.Wrong("dataset.frame", "does not match the table: a row lies in no unit of the frame",
 			"the key columns and the frame must agree")
 	}
 	frame := design.Frame()
 	for u := range int32(frame.Len()) {
 		if unit := frame.Unit(u); counts[u] != unit.Records {
-			return failure.InJob(j, "dataset.frame", "does not match the table: a unit does not have the number of rows that the frame says",
+			return j.Wrong("dataset.frame", "does not match the table: a unit does not have the number of rows that the frame says",
 				"check --data says which")
 		}
 	}

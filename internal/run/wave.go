@@ -28,11 +28,11 @@ func panelKeys(p *plan.Planned, o *OpenedTable) error {
 	for _, t := range o.Parts() {
 		key, own := p.Job.Of(t.name).Dataset.Key.Own()
 		if !own {
-			return failure.InJob(p.Job, "dataset.tables."+t.name, "names members, and not units, in its rows",
+			return p.Job.Wrong("dataset.tables."+t.name, "names members, and not units, in its rows",
 				"units are allotted to waves by their own column: give the table one")
 		}
 		if c, _ := t.column(key); !keyKinds[c.Kind] {
-			return failure.InJob(p.Job, "dataset.unit", "has a "+c.Kind.String()+" in the column of the unit, "+key,
+			return p.Job.Wrong("dataset.unit", "has a "+c.Kind.String()+" in the column of the unit, "+key,
 				"a later wave knows a unit of a panel by a text or a whole number")
 		}
 	}

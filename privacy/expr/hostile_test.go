@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // TestHostileTexts gives texts made to hang, to exhaust memory or to overflow
@@ -75,7 +75,7 @@ func TestHostileTexts(t *testing.T) {
 		if len(problems) > maxProblems || len(problems.Error()) > 64<<10 {
 			t.Errorf("%s: %d problems of %d bytes", name, len(problems), len(problems.Error()))
 		}
-		t.Logf("%-28s %8v  %s", name, took.Round(time.Millisecond), lang.Shorten(problems[0].Error(), 160))
+		t.Logf("%-28s %8v  %s", name, took.Round(time.Millisecond), problem.Shorten(problems[0].Error(), 160))
 	}
 }
 

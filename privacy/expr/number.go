@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // digits accepts the decimal spellings of JSON and YAML, and also a leading sign,
@@ -43,7 +43,7 @@ func parseFloat(text string) (x float64, wrong string) {
 		x, _ = new(big.Float).SetInt(i).Float64()
 		return x, ""
 	case !digits.MatchString(s):
-		return 0, "must be a number, not " + lang.Shown(text)
+		return 0, "must be a number, not " + problem.Shown(text)
 	}
 	plain := strings.ReplaceAll(s, "_", "")
 	x, err := strconv.ParseFloat(plain, 64)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -109,11 +109,11 @@ func resolve(name string, all []candidate) (candidate, string) {
 	case len(match) == 1:
 		return match[0], ""
 	case len(match) > 1:
-		return candidate{}, fmt.Sprintf("%s is ambiguous: it could be %s; write one of these paths", lang.Shorten(name, 80), paths(match))
+		return candidate{}, fmt.Sprintf("%s is ambiguous: it could be %s; write one of these paths", problem.Shorten(name, 80), paths(match))
 	case len(all) == 0:
 		return candidate{}, "nothing in this expression can be calibrated"
 	}
-	return candidate{}, fmt.Sprintf("no field %s in this expression can be calibrated; the candidates are %s", lang.Shown(name), paths(all))
+	return candidate{}, fmt.Sprintf("no field %s in this expression can be calibrated; the candidates are %s", problem.Shown(name), paths(all))
 }
 
 // matching returns the candidates whose paths end with name.
@@ -134,7 +134,7 @@ func paths(list []candidate) string {
 	const most = 8
 	var names []string
 	for _, c := range list[:min(len(list), most)] {
-		names = append(names, lang.Shorten(c.Path, 120))
+		names = append(names, problem.Shorten(c.Path, 120))
 	}
 	if len(list) > most {
 		names = append(names, fmt.Sprintf("%d more", len(list)-most))

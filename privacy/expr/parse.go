@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -32,9 +33,9 @@ const (
 
 // The places and problems of an expression are those of package lang.
 type (
-	Pos      = lang.Pos
-	Problem  = lang.Problem
-	Problems = lang.Problems
+	Pos      = problem.Pos
+	Problem  = problem.Problem
+	Problems = problem.Problems
 )
 
 // Parse reads an event written in YAML or JSON. Problems name the file.
@@ -119,7 +120,7 @@ func (p *parser) kind(at lang.Place) (kv lang.Place, k *privacy.Kind) {
 	if len(pairs) > 1 {
 		var names []string
 		for _, kv := range pairs[:min(len(pairs), 6)] {
-			names = append(names, lang.Key("", kv.At.Value))
+			names = append(names, problem.Key("", kv.At.Value))
 		}
 		p.Wrong(lang.Place{Path: at.Path, At: pairs[1].At}, "several events are written compose: [...]; fields belong inside the kind",
 			"an event has exactly one key, its kind, and not %d: %s", len(pairs), strings.Join(names, ", "))
@@ -184,7 +185,7 @@ func (p *parser) event(at lang.Place, trail []int) privacy.Event {
 	if len(p.Problems) == before {
 		k.Check(e, func(field, format string, args ...any) {
 			path := value.Path + "." + field
-			pos, _ := lang.Nearest(p.Places, path)
+			pos, _ := problem.Nearest(p.Places, path)
 			p.misfits = append(p.misfits, misfit{value.Path, Problem{Pos: pos, Path: path, Message: fmt.Sprintf(format, args...)}})
 		})
 	}
@@ -214,7 +215,7 @@ func (p *parser) field(f *fields, d *privacy.Field, into reflect.Value, trail []
 			f.unknown = true
 		}
 	case need == privacy.Required:
-		p.Wrong(lang.Place{Path: lang.Key(f.at.Path, d.Name), At: f.at.At}, d.Example, "is missing")
+		p.Wrong(lang.Place{Path: problem.Key(f.at.Path, d.Name), At: f.at.At}, d.Example, "is missing")
 	}
 }
 
@@ -235,7 +236,7 @@ func (p *parser) value(d *privacy.Field, at lang.Place, into reflect.Value, trai
 		return ok
 	case privacy.Word:
 		if at.Node.Kind != yaml.ScalarNode || !slices.Contains(d.Words, at.Node.Value) {
-			p.Wrong(at, lang.DidYouMean(at.Node.Value, d.Words), "must be one of %s", strings.Join(d.Words, ", "))
+			p.Wrong(at, problem.DidYouMean(at.Node.Value, d.Words), "must be one of %s", strings.Join(d.Words, ", "))
 			return false
 		}
 		v.SetString(at.Node.Value)
@@ -249,7 +250,7 @@ func (p *parser) value(d *privacy.Field, at lang.Place, into reflect.Value, trai
 		if at.Node.Kind == yaml.ScalarNode {
 			// A bare sensitivity is refused even if the relation is known: half of the
 			// literature means one relation and half the other, a factor of 2 apart.
-			x := lang.Shorten(at.Node.Value, 20)
+			x := problem.Shorten(at.Node.Value, 20)
 			p.Wrong(at, "write {add-remove: "+x+"} or {replace-one: "+x+"}; where only add-remove is given, replace-one is twice that",
 				"must say under which relation")
 			return false
@@ -317,7 +318,7 @@ func (p *parser) items(at lang.Place, hint, what string) ([]lang.Place, bool) {
 	}
 	out := make([]lang.Place, len(at.Node.Content))
 	for i, n := range at.Node.Content {
-		out[i] = lang.Place{Path: lang.Item(at.Path, i), At: n, Node: n}
+		out[i] = lang.Place{Path: problem.Item(at.Path, i), At: n, Node: n}
 	}
 	return out, true
 }
@@ -372,7 +373,7 @@ func (p *parser) validate(e privacy.Event, root string) {
 	if errors.As(err, &wrong) {
 		path, message = strings.TrimPrefix(root+"."+wrong.Path, "."), wrong.Message
 	}
-	at, ok := lang.Nearest(p.Places, path)
+	at, ok := problem.Nearest(p.Places, path)
 	if !ok {
 		at = Pos{File: p.File, Line: 1, Column: 1}
 	}
@@ -427,7 +428,7 @@ func (f *fields) take(name string) (v lang.Place, ok bool) {
 func (f *fields) need(name, hint string) (lang.Place, bool) {
 	v, ok := f.take(name)
 	if ok = ok && f.p.Open(&v); !ok && f.ok {
-		f.p.Wrong(lang.Place{Path: lang.Key(f.at.Path, name), At: f.at.At}, hint, "is missing")
+		f.p.Wrong(lang.Place{Path: problem.Key(f.at.Path, name), At: f.at.At}, hint, "is missing")
 	}
 	return v, ok
 }
@@ -450,9 +451,9 @@ func hintFor(word, label string, known []string, also map[string]string) string 
 		return "did you mean " + name + "?"
 	}
 	if name, value, ok := strings.Cut(word, ":"); ok && slices.Contains(known, name) && value != "" {
-		return "YAML needs a space after the colon: " + name + ": " + lang.Shorten(value, 40)
+		return "YAML needs a space after the colon: " + name + ": " + problem.Shorten(value, 40)
 	}
-	if hint := lang.DidYouMean(word, known); hint != "" {
+	if hint := problem.DidYouMean(word, known); hint != "" {
 		return hint
 	}
 	return label + ": " + strings.Join(known, ", ")

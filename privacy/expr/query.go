@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -32,11 +33,11 @@ type Query struct {
 
 // QueryPos returns the place of a part of the question, such as
 // "query.calibrate".
-func (q *Query) QueryPos(path string) (Pos, bool) { return lang.Nearest(q.places, path) }
+func (q *Query) QueryPos(path string) (Pos, bool) { return problem.Nearest(q.places, path) }
 
 // Pos returns the place of an event or field, such as "compose[1].poisson.rate",
 // or of the nearest thing around it.
-func (q *Query) Pos(path string) (Pos, bool) { return lang.Nearest(q.places, "event."+path) }
+func (q *Query) Pos(path string) (Pos, bool) { return problem.Nearest(q.places, "event."+path) }
 
 // Given names the quantities that a question fixes, and so the one that it asks for.
 type Given uint8

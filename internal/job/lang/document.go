@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Document turns the text into one YAML tree, or records why there is none. JSON is
@@ -137,10 +139,10 @@ func unreadable(data []byte) (at int, what, hint string) {
 }
 
 // offset is the position of a byte of the text.
-func (r *Reader) offset(data []byte, i int) Pos {
+func (r *Reader) offset(data []byte, i int) problem.Pos {
 	before := data[:i]
 	start := bytes.LastIndexByte(before, '\n') + 1
-	return Pos{File: r.File, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[start:]) + 1}
+	return problem.Pos{File: r.File, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[start:]) + 1}
 }
 
 var (
@@ -179,7 +181,7 @@ func (r *Reader) syntax(text []byte, err error) {
 		} else if first := bytes.TrimLeft(text, " \t\r\n"); first[0] != '{' && first[0] != '[' {
 			at = start + len(indent) // a line of block style is wrong from its indentation on
 		}
-		r.WrongAt(r.offset(text, at), "", hint, "is not YAML: %s", Shorten(message, 200))
+		r.WrongAt(r.offset(text, at), "", hint, "is not YAML: %s", problem.Shorten(message, 200))
 	}
 }
 

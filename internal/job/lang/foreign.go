@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/data/file"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // leading is a key at the beginning of a line.
@@ -42,7 +43,7 @@ func (r *Reader) ours(n *yaml.Node) bool {
 	known, told := 0, r.Telling == nil
 	for i := 0; i < len(n.Content); i += 2 {
 		name := n.Content[i].Value
-		told = told || slices.Contains(r.Telling, name) || NearestWord(name, r.Telling) != ""
+		told = told || slices.Contains(r.Telling, name) || problem.NearestWord(name, r.Telling) != ""
 		if r.known(name) {
 			known++
 		}
@@ -58,5 +59,5 @@ func (r *Reader) ours(n *yaml.Node) bool {
 
 // known reports whether a word is a key of the language, or one with a slip.
 func (r *Reader) known(word string) bool {
-	return slices.Contains(r.Keys, word) || NearestWord(word, r.Keys) != ""
+	return slices.Contains(r.Keys, word) || problem.NearestWord(word, r.Keys) != ""
 }

@@ -5,26 +5,9 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
-)
 
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "abc", 3}, {"size", "size", 0}, {"szie", "size", 1}, {"sise", "size", 1}, {"sie", "size", 1}, {"sizes", "size", 1}, {"kitten", "sitting", 3}} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("%s and %s are %d apart, want %d", c.a, c.b, got, c.want)
-		}
-	}
-	for word, want := range map[string]string{"add_remove": "add-remove", "Size": "size", "rtae": "rate", "q": ""} {
-		if got := NearestWord(word, []string{"size", "rate", "add-remove"}); got != want {
-			t.Errorf("%s is near %q, want %q", word, got, want)
-		}
-	}
-	if got := DidYouMean("zzz", []string{"size", "rate"}); got != "" {
-		t.Errorf("a word that is near nothing gets %q", got)
-	}
-}
+	"github.com/dprelease/dprelease/internal/say/problem"
+)
 
 func reader() *Reader {
 	return NewReader("f", Words{Language: "this language", What: "a text", Holds: "text", Start: "begin", Advice: "split it"},
@@ -86,7 +69,7 @@ func TestPairsAndOpen(t *testing.T) {
 	if pairs[1].Node.Value != "1" || pairs[4].Path != `["f g"]` {
 		t.Errorf("an alias is %q, a quoted key %s", pairs[1].Node.Value, pairs[4].Path)
 	}
-	if at, ok := Nearest(r.Places, `["f g"].x[3]`); !ok || at.Line != 8 {
+	if at, ok := problem.Nearest(r.Places, `["f g"].x[3]`); !ok || at.Line != 8 {
 		t.Errorf("the nearest place is %v", at)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Limits bound what one text may cost.
@@ -22,9 +23,9 @@ type Reader struct {
 	File string
 	Words
 	Limits
-	Problems Problems
+	Problems problem.Problems
 	// Places holds the place of each value that was opened, by its path.
-	Places map[string]Pos
+	Places map[string]problem.Pos
 	// Replace, unless nil, is called for each scalar value that is opened. It may put
 	// another node in its place. It returns false where it has recorded a problem.
 	Replace func(p *Place) bool
@@ -50,7 +51,7 @@ type Words struct {
 
 // NewReader returns a reader of one text. file is its name, for messages.
 func NewReader(file string, w Words, l Limits) *Reader {
-	return &Reader{File: file, Words: w, Limits: l, Places: map[string]Pos{}}
+	return &Reader{File: file, Words: w, Limits: l, Places: map[string]problem.Pos{}}
 }
 
 // Place is a value on its way in: its path, the node whose position problems are told
@@ -61,11 +62,11 @@ type Place struct {
 }
 
 // Position returns the place of a node in its file.
-func (r *Reader) Position(n *yaml.Node) Pos {
+func (r *Reader) Position(n *yaml.Node) problem.Pos {
 	if n == nil {
-		return Pos{File: r.File}
+		return problem.Pos{File: r.File}
 	}
-	return Pos{File: r.File, Line: max(n.Line, 1), Column: max(n.Column, 1)}
+	return problem.Pos{File: r.File, Line: max(n.Line, 1), Column: max(n.Column, 1)}
 }
 
 // Full reports whether the limit of problems is reached, so that no more are told.
@@ -77,9 +78,10 @@ func (r *Reader) Wrong(p Place, hint, format string, args ...any) bool {
 }
 
 // WrongAt records a problem at a position and returns false.
-func (r *Reader) WrongAt(at Pos, path, hint, format string, args ...any) bool {
+func (r *Reader) WrongAt(at problem.Pos, path, hint, format string, args ...any) bool {
 	if !r.Full() {
-		r.Problems = append(r.Problems, Problem{Pos: at, Step: StepLoad, Path: address.Hide(Shorten(path, 3*maxShown)),
+		r.Problems = append(r.Problems, problem.Problem{Pos: at, Step: problem.StepLoad,
+			Path:    address.Hide(problem.Shorten(path, 3*problem.MaxShown)),
 			Message: address.Hide(fmt.Sprintf(format, args...)), Hint: address.Hide(hint)})
 	}
 	return false
@@ -153,7 +155,7 @@ func (r *Reader) Pairs(p Place) ([]Place, bool) {
 			ok = false
 			continue
 		}
-		kv.Path = Key(p.Path, k.Value)
+		kv.Path = problem.Key(p.Path, k.Value)
 		if line, twice := first[k.Value]; twice {
 			r.Wrong(kv, "", "is given twice (first in line %d)", line)
 			ok = false
@@ -173,5 +175,5 @@ func ShapeOf(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	return Shown(n.Value)
+	return problem.Shown(n.Value)
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -74,7 +74,7 @@ func ParseAxis(s string) (Axis, error) {
 
 // meant ends an error with the word that was probably meant, if there is one.
 func meant(word string, known ...string) string {
-	if near := lang.NearestWord(word, known); near != "" {
+	if near := problem.NearestWord(word, known); near != "" {
 		return " (did you mean " + near + "?)"
 	}
 	return ""

@@ -15,7 +15,6 @@ import (
 
 	"aead.dev/minisign"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -44,24 +43,23 @@ func filled(t *testing.T) (*Catalog, Entry) {
 	return c, e
 }
 
-// resolve looks a mechanism up as a job would, and returns the problems as text.
-func resolve(c *Catalog, mechanism string, now time.Time) (*job.Job, string) {
-	j := &job.Job{Catalog: c.path, Releases: []job.Release{{Mechanism: mechanism}}}
-	if problems := Resolve(j, now); len(problems) > 0 {
-		return j, problems.Error()
+// resolve looks a plugin up as a job would, and returns what is wrong as text.
+func resolve(c *Catalog, name string, now time.Time) (Entry, string) {
+	c, err := Read(c.path)
+	if err != nil {
+		return Entry{}, err.Error()
 	}
-	return j, ""
+	e, hint, err := c.Approved(name, now)
+	if err != nil {
+		return e, err.Error() + " (" + hint + ")"
+	}
+	return e, ""
 }
 
-func TestResolve(t *testing.T) {
+func TestApproved(t *testing.T) {
 	c, e := filled(t)
-	j, wrong := resolve(c, "trimmed@1.2.0", time.Now())
-	if wrong != "" {
-		t.Fatal(wrong)
-	}
-	p, ok := j.Plugin("trimmed@1.2.0")
-	if !ok || p.SHA256 != e.SHA256 || p.Approval == nil || p.Path != filepath.Join(c.Folder(), e.Path) {
-		t.Errorf("%+v", p)
+	if got, wrong := resolve(c, "trimmed@1.2.0", time.Now()); wrong != "" || got.SHA256 != e.SHA256 || got.Path != e.Path {
+		t.Errorf("%+v %s", got, wrong)
 	}
 	for mechanism, want := range map[string]string{"trimmed@1.2.1": "did you mean trimmed@1.2.0", "mean@3": "not in the catalog"} {
 		if _, wrong := resolve(c, mechanism, time.Now()); !strings.Contains(wrong, want) {
@@ -70,9 +68,6 @@ func TestResolve(t *testing.T) {
 	}
 	if _, wrong := resolve(c, "trimmed@1.2.0", e.Expires); !strings.Contains(wrong, "ended on") {
 		t.Errorf("after its day: %q", wrong)
-	}
-	if problems := Resolve(&job.Job{Releases: []job.Release{{Mechanism: "x@1"}}}, time.Now()); len(problems) != 1 {
-		t.Errorf("without a catalog: %v", problems)
 	}
 }
 

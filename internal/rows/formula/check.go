@@ -15,7 +15,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/parser"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Limits of a text.
@@ -41,7 +41,7 @@ type Problem struct {
 
 // Error prints line:column: message (hint).
 func (p Problem) Error() string {
-	return lang.Problem{Pos: lang.Pos{Line: p.Line, Column: p.Column}, Message: p.Message, Hint: p.Hint}.Error()
+	return problem.Problem{Pos: problem.Pos{Line: p.Line, Column: p.Column}, Message: p.Message, Hint: p.Hint}.Error()
 }
 
 // Formula is a checked expression.

@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // node turns a checked expression into a Node. It reads constants of days and moments, so that a typing error in one is a
@@ -110,7 +110,7 @@ func (c *check) constant(n *Node) {
 		hint = "write a number as -12.5"
 	}
 	if !ok {
-		c.wrong(arg.at, hint, lang.Shown(arg.Text)+" is no "+n.Type.String())
+		c.wrong(arg.at, hint, problem.Shown(arg.Text)+" is no "+n.Type.String())
 		return
 	}
 	n.Op, n.Args = Literal, nil
@@ -166,7 +166,7 @@ func (c *check) meaning(n *Node) {
 		if part := n.Args[1]; n.Args[0].Op != Literal && d != nil && part.Op == Literal &&
 			!slices.ContainsFunc(d, func(text string) bool { return n.Op.Test(text, part.Text) }) {
 			c.wrong(part.at, "", "no value of "+of(n.Args[0])+" "+
-				map[Op]string{StartsWith: "begins with", EndsWith: "ends with", Contains: "contains"}[n.Op]+" "+lang.Shown(part.Text))
+				map[Op]string{StartsWith: "begins with", EndsWith: "ends with", Contains: "contains"}[n.Op]+" "+problem.Shown(part.Text))
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (c *check) meaning(n *Node) {
 // of names the domain of a node in a message.
 func of(n *Node) string {
 	if n.Op == Read {
-		return "the domain of " + lang.Shown(n.Column)
+		return "the domain of " + problem.Shown(n.Column)
 	}
 	return "the text on the left"
 }
@@ -189,12 +189,12 @@ func (c *check) inDomain(n *Node, texts []*Node) {
 			continue
 		}
 		hint := ""
-		if near := lang.NearestWord(t.Text, d); near != "" {
+		if near := problem.NearestWord(t.Text, d); near != "" {
 			hint = "did you mean " + quote(near) + "?"
 		} else if len(d) <= 12 {
 			hint = "it holds " + strings.Join(d, ", ")
 		}
-		c.wrong(t.at, hint, lang.Shown(t.Text)+" is not in "+of(n))
+		c.wrong(t.at, hint, problem.Shown(t.Text)+" is not in "+of(n))
 	}
 }
 

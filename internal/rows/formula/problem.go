@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // syntax translates an error of cel-go's parser. It adds a hint for the habits of other languages.
@@ -35,13 +35,13 @@ func syntax(text, message string) (what, hint string) {
 		}
 	}
 	if len(hints) > 0 {
-		return "is no expression: " + lang.Shorten(message, 200), "write " + strings.Join(hints, ", ")
+		return "is no expression: " + problem.Shorten(message, 200), "write " + strings.Join(hints, ", ")
 	}
 	if strings.Contains(message, "'='") || strings.Contains(message, "unexpected character") && strings.Contains(text, "=") &&
 		!strings.Contains(text, "==") {
 		hint = "write == to compare"
 	}
-	return "is no expression: " + lang.Shorten(message, 200), hint
+	return "is no expression: " + problem.Shorten(message, 200), hint
 }
 
 // mistyped records a problem with the types of an expression. cel-go blames the call, and for && and || the argument.
@@ -92,7 +92,7 @@ func (c *check) typeHint(f function, args []ast.Expr) string {
 	case f.op == In && c.tree.GetType(args[1].ID()).Kind() != types.ListKind:
 		return ""
 	case compares && has(Text) && has(Number) && category != "":
-		return lang.Shown(category) + " is a category: write its values in quotes"
+		return problem.Shown(category) + " is a category: write its values in quotes"
 	case has(Text) && has(Number):
 		return "number() makes a text a number"
 	case has(Date) && has(Text):

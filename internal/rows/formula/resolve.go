@@ -9,7 +9,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // resolve rewrites a parsed tree in place before its types are checked. Whole numbers become numbers, names of columns
@@ -77,7 +77,7 @@ func (c *check) column(e ast.Expr, name string, bare bool) {
 			names = append(names, col.Name)
 		}
 		hint := ""
-		switch near := lang.NearestWord(name, names); {
+		switch near := problem.NearestWord(name, names); {
 		case bare && slices.ContainsFunc(c.columns, func(col Column) bool { return slices.Contains(col.Domain, name) }):
 			hint = "write the text " + quote(name) + " in quotes"
 		case near != "" && bare && identifier(near):
@@ -87,11 +87,11 @@ func (c *check) column(e ast.Expr, name string, bare bool) {
 		case bare:
 			hint = "declare it under dataset.columns; a text stands in quotes"
 		}
-		c.wrong(e.ID(), hint, "there is no column "+lang.Shown(name))
+		c.wrong(e.ID(), hint, "there is no column "+problem.Shown(name))
 		return
 	}
 	if c.columns[i].Type < Number || c.columns[i].Type > Timestamp {
-		c.wrong(e.ID(), "", "the column "+lang.Shown(name)+" has no type that expressions can read")
+		c.wrong(e.ID(), "", "the column "+problem.Shown(name)+" has no type that expressions can read")
 		return
 	}
 	e.SetKindCase(c.factory.NewIdent(e.ID(), variable(i)))
@@ -146,11 +146,11 @@ func (c *check) call(e ast.Expr) {
 		return
 	case !known || isOperator(name) && call.IsMemberFunction():
 		names := FunctionNames()
-		hint := lang.DidYouMean(name, names)
+		hint := problem.DidYouMean(name, names)
 		if hint == "" {
 			hint = "the functions are " + strings.Join(names, ", ")
 		}
-		c.wrong(e.ID(), hint, "there is no function "+lang.Shown(name))
+		c.wrong(e.ID(), hint, "there is no function "+problem.Shown(name))
 		return
 	}
 	for i, a := range args {

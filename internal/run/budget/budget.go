@@ -95,7 +95,7 @@ func (b *Budget) free() error {
 // releases, changed; other releases of this program; or anything else.
 func (b *Budget) taken(files []ledger.File) error {
 	dir := b.plan.Job.Output.Dir
-	problem := func(message, hint string) error { return failure.InJob(b.plan.Job, "output.dir", message, hint) }
+	problem := func(message, hint string) error { return b.plan.Job.Wrong("output.dir", message, hint) }
 	r, ok := output.StoredReport(dir)
 	slice := plan.AccountOf(b.plan.Job).Slice
 	mine := ok && r.Job.Digest == b.plan.Job.Digest()

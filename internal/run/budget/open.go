@@ -20,7 +20,7 @@ import (
 func LedgerOf(j *job.Job) (ledger.Address, error) {
 	a, err := ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
 	if err != nil {
-		return a, failure.InJob(j, "budget.ledger", failure.Message(err), "")
+		return a, j.Wrong("budget.ledger", failure.Message(err), "")
 	}
 	return a, nil
 }

@@ -43,7 +43,7 @@ func SizeIsPublic(ctx context.Context, j *job.Job) error {
 	if len(accounts) == 0 {
 		return nil
 	}
-	return failure.InJob(j, "dataset.relation", fmt.Sprintf(
+	return j.Wrong("dataset.relation", fmt.Sprintf(
 		"is replace-one, and the ledger knows the data set %s under add-remove alone, where the number of units is secret", j.Dataset.ID),
 		"say relation: add-remove; if the size is public after all, whoever looks after the budget opens an account for it with "+
 			"dprelease ledger init")

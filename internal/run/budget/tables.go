@@ -11,7 +11,6 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -54,7 +53,7 @@ func tablesOf(j *job.Job, l *ledger.Ledger, t *run.OpenedTable) (out []ledger.Ta
 			switch {
 			case errors.Is(err, file.ErrLarge):
 			case err != nil:
-				return nil, failure.InJob(j, at, "can no longer be read", "")
+				return nil, j.Wrong(at, "can no longer be read", "")
 			default:
 				sum := sha256.Sum256(text)
 				add(name, "bytes "+hex.EncodeToString(sum[:]), false)

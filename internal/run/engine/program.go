@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/companion"
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
@@ -64,11 +63,8 @@ var errStart = failure.New(failure.ExitPlugin, "ENGINE_REFUSED",
 	"the program of the engine does not start; nothing was drawn and nothing debited")
 
 // Start starts the program at a path for a job.
-func Start(path string, e *job.Engine) (*Program, error) {
-	p := &Program{config: Config{Runner: e.Runner, Options: map[string]string{}}, cmd: exec.Command(path, Argument)}
-	for _, o := range e.Options {
-		p.config.Options[o.Name] = o.Value
-	}
+func Start(path string, config Config) (*Program, error) {
+	p := &Program{config: config, cmd: exec.Command(path, Argument)}
 	var out io.ReadCloser
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err == nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -133,11 +132,6 @@ func Reason(err error) string {
 		return p.Err.Error()
 	}
 	return err.Error()
-}
-
-// InJob makes a single problem of a job.
-func InJob(j *job.Job, path, message, hint string) error {
-	return job.Problems{j.Problem(path, message, hint)}
 }
 
 // Message returns the message of an error of the ledger.

@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/run/output/stored"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/specs"
 )
@@ -137,7 +138,7 @@ func value(r *lang.Reader, p lang.Place) any {
 	if p.Node.Kind == yaml.SequenceNode {
 		all := []any{}
 		for i, n := range p.Node.Content {
-			all = append(all, value(r, lang.Place{Path: lang.Item(p.Path, i), At: n, Node: n}))
+			all = append(all, value(r, lang.Place{Path: problem.Item(p.Path, i), At: n, Node: n}))
 		}
 		return all
 	}
@@ -165,7 +166,7 @@ func check(r *lang.Reader, schema *params.Schema, words map[string]any) {
 		for _, p := range problems {
 			path := "publication"
 			if len(p.Path) > 0 {
-				path = lang.Key(path, p.Path[0])
+				path = problem.Key(path, p.Path[0])
 			}
 			r.WrongAt(r.Places[path], path, "see dprelease schema", "%s", p.Message)
 		}

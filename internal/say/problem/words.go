@@ -1,4 +1,4 @@
-package lang
+package problem
 
 import (
 	"strconv"
@@ -25,7 +25,7 @@ func Key(path, key string) string {
 func Item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 func plainWord(s string) bool {
-	if s == "" || len(s) > maxShown {
+	if s == "" || len(s) > MaxShown {
 		return false
 	}
 	for i, r := range s {
@@ -70,14 +70,14 @@ func Nearest(places map[string]Pos, path string) (Pos, bool) {
 	return p, ok
 }
 
-// maxShown is the most characters of a text that a message repeats.
-const maxShown = 60
+// MaxShown is the most characters of a text that a message repeats.
+const MaxShown = 60
 
 // Shown quotes a part of the text for a message: without credentials, escaped, and cut.
 func Shown(s string) string {
 	s = address.Hide(s)
-	if r := []rune(s); len(r) > maxShown {
-		s = string(r[:maxShown]) + "…"
+	if r := []rune(s); len(r) > MaxShown {
+		s = string(r[:MaxShown]) + "…"
 	}
 	return strconv.Quote(strings.ToValidUTF8(s, "\uFFFD"))
 }
@@ -116,7 +116,7 @@ func NearestWord(word string, known []string) string {
 }
 
 func normal(s string) string {
-	if len(s) > maxShown {
+	if len(s) > MaxShown {
 		return s
 	}
 	return strings.ToLower(strings.Map(func(r rune) rune {
@@ -138,7 +138,7 @@ func DidYouMean(word string, known []string) string {
 // editDistance counts the insertions, deletions, replacements and swaps of
 // neighbours that turn a into b.
 func editDistance(a, b string) int {
-	if len(a) > maxShown || len(b) > maxShown {
+	if len(a) > MaxShown || len(b) > MaxShown {
 		return max(len(a), len(b))
 	}
 	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

@@ -1,4 +1,4 @@
-package lang
+package problem
 
 import (
 	"cmp"
@@ -48,7 +48,7 @@ type Problem struct {
 func (p Problem) Error() string {
 	s := p.Message
 	if p.Path != "" {
-		s = Shorten(p.Path, 3*maxShown) + ": " + s
+		s = Shorten(p.Path, 3*MaxShown) + ": " + s
 	}
 	if p.Hint != "" {
 		s += " (" + p.Hint + ")"
