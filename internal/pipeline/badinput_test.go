@@ -149,6 +149,29 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+// A length that a page of text states falsely is found before anything is spent, and not even a ledger is left.
+func TestDamageIsFoundBeforeTheDebit(t *testing.T) {
+	p := good(t)
+	b, err := os.ReadFile(p)
+	at := bytes.Index(b, []byte{1, 0, 0, 0, 'a'})
+	if err != nil || at < 0 {
+		t.Fatal(err, at)
+	}
+	b[at] = 0xee
+	if err := os.WriteFile(p, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, tinyJob, "TABLE", p, "params: {column: x}", "params: {column: x, by: g}")
+	_, err = run(t, path)
+	if exit, code := exitOf(err); exit != failure.ExitSource || code != "SOURCE_CORRUPT" || !strings.Contains(err.Error(), "nothing debited") {
+		t.Errorf("exit %d: %v", exit, err)
+	}
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 // Under add-remove the number of rows is secret: nothing that a run says about a
 // table of another size differs.
 func TestAddRemoveDoesNotRevealTheSize(t *testing.T) {

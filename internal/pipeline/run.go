@@ -127,6 +127,9 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 		return nil, err
 	}
 	a.later(func() { a.table.Close() })
+	if err = a.table.Examine(ctx, a.priced.Planned); err != nil {
+		return nil, err
+	}
 	a.o.reach("opened")
 	if a.budget, err = budget.Open(ctx, a.priced, a.table, a.ids, spending); err != nil {
 		return nil, err

@@ -121,6 +121,23 @@ func OpenTable(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable
 	return o, nil
 }
 
+// Examine finds before the debit what could not be decoded after it (P21), except where an engine reads the rows.
+func (o *OpenedTable) Examine(ctx context.Context, p *plan.Planned) error {
+	for _, one := range o.Parts() {
+		columns := p.Columns()
+		if one.name != "" {
+			columns = p.ColumnsOf(one.name)
+		}
+		if one.Pending() || p.Job.Engine.Elsewhere() {
+			continue
+		}
+		if err := one.Table.Examine(ctx, columns); err != nil {
+			return SourceFailure(ctx, p.Job.Of(one.name), err)
+		}
+	}
+	return nil
+}
+
 // openAll opens the table of a plan, or all of them.
 func openAll(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, error) {
 	if len(p.Job.Dataset.Tables) > 0 {

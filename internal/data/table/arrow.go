@@ -407,9 +407,11 @@ func (f *arrowFile) pieces(col int, _ *reading) iter.Seq[*piece] {
 					p.scratch += 8 * n // the indices
 					p.shared = append(p.shared, &d.dict.shared)
 				}
-				if field.store.shape == asCodes && !field.hasDict {
-					p.cost += internCost(n, b.text(col)/b.rows*n)
+				if texts := b.columns[col].texts; texts != nil {
+					d.size = &texts[from/blockRows]
+					p.cost += internCost(n, *d.size)
 				}
+				p.glance = func(w *worker) bool { return d.glance() }
 				p.decode = func(w *worker, out *vec) error {
 					d.w, d.out = w, out
 					return about(guarded(func() error { return d.decode(from, int(n)) }), f.path, "column "+field.column.Name)

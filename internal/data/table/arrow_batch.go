@@ -19,6 +19,7 @@ type batchColumn struct {
 	parts []extent // validity, then what the type has
 
 	unpacked []int64 // the size of each part once it is unpacked; known after verify
+	texts    []int64 // bytes that the texts of each stretch take: a guess until Examine
 }
 
 // arrowBatch is a record batch: its rows, and the places of its columns.
@@ -187,6 +188,15 @@ func (f *arrowFile) verifyPart(w *worker, b *arrowBatch, col int) error {
 		}
 	}
 	c.unpacked = unpacked
+	if field.store.shape == asCodes && !field.hasDict && field.column.Usable && b.dicts != nil {
+		total := int64(0)
+		for _, n := range unpacked[2:] {
+			total += n
+		}
+		for from := int64(0); from < b.rows; from += blockRows {
+			c.texts = append(c.texts, total/b.rows*min(blockRows, b.rows-from))
+		}
+	}
 	return nil
 }
 
@@ -197,14 +207,6 @@ func (b *arrowBatch) share(col int, n int64) int64 {
 		if b.codec == codecNone {
 			total += e.size/max(b.rows, 1)*n + n
 		}
-	}
-	return total
-}
-
-// text returns how many bytes of text a column holds.
-func (b *arrowBatch) text(col int) (total int64) {
-	for _, n := range b.columns[col].unpacked[2:] {
-		total += n
 	}
 	return total
 }

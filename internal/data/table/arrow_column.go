@@ -16,6 +16,7 @@ type arrowDecoder struct {
 	whole *sharedParts
 	dict  *sharedDict // nil where the column has none
 	of    *arrowDict  // the dictionary itself
+	size  *int64      // the place for the bytes that the texts of the stretch take, nil for numbers and codes
 	out   *vec
 	raw   holding // bytes that were read and are no part of the values
 }
@@ -205,6 +206,9 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 
 // intern makes codes of n strings. text returns the i-th string.
 func (d *arrowDecoder) intern(n int, text func(i int) ([]byte, error)) error {
+	if d.size != nil && d.w.skim {
+		return d.measure(n, text)
+	}
 	in := interner{arena: d.w.arena, hold: &d.out.hold}
 	err := d.w.fill(asCodes, n, n, d.out, func(v *vec) (err error) {
 		for i := range v.codes {
@@ -221,6 +225,35 @@ func (d *arrowDecoder) intern(n int, text func(i int) ([]byte, error)) error {
 	})
 	d.out.dict = newTexts(in.texts)
 	return err
+}
+
+// measure notes how many bytes n strings take.
+func (d *arrowDecoder) measure(n int, text func(i int) ([]byte, error)) error {
+	*d.size = 0
+	for i := range n {
+		s, err := text(i)
+		if err != nil {
+			return err
+		}
+		if !d.null(i) {
+			*d.size += int64(len(s))
+		}
+	}
+	return nil
+}
+
+// glance reports whether numbers are sure to be decoded: verify compared the sizes of their buffers, and they are not packed,
+// or declare the size that they should have.
+func (d *arrowDecoder) glance() bool {
+	s, part := &d.field().store, d.batch.columns[d.col].parts
+	switch {
+	case d.field().hasDict || s.shape == asCodes || s.typ == arrowDecimal:
+		return false
+	case d.batch.codec == codecNone || part[1].size == 0:
+		return true
+	}
+	packed := io.NewSectionReader(d.r, part[1].off+8, part[1].size-8)
+	return d.batch.codec == codecZstd && declares(packed, d.batch.columns[d.col].unpacked[1])
 }
 
 // texts decodes strings by their offsets, which must ascend and lie inside the text.

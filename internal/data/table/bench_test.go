@@ -3,10 +3,12 @@ package table
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/parquet"
@@ -80,6 +82,50 @@ func BenchmarkScanOnePercent(b *testing.B) {
 		})
 	}
 	perRow(b)
+}
+
+// BenchmarkExamine examines a column of each kind. Reference: the scan of the same column, which follows it in a run.
+func BenchmarkExamine(b *testing.B) {
+	const n = 1_000_000
+	r := rand.New(rand.NewPCG(3, 4))
+	floats, ints := make([]float64, n), make([]int64, n)
+	for i := range n {
+		floats[i], ints[i] = r.NormFloat64(), r.Int64N(1<<40)
+	}
+	node := func(name string, typ parquet.Type) parquet.Node {
+		return parquet.NewPrimitiveNode(name, parquet.Repetitions.Optional, typ, 0)
+	}
+	types, each := parquet.Types, parquet.Encodings
+	few := textColumn("few", n, each.Plain, func(i int) string { return fmt.Sprint("group ", i*i%50) })
+	own := textColumn("own", n, each.Plain, func(i int) string { return fmt.Sprint("text ", i*7919%n) })
+	columns := map[string]genColumn{
+		"floats": {node: node("floats", types.Double), values: floats, valid: slices.Repeat([]bool{true}, n)},
+		"deltas": {node: node("deltas", types.Int64), values: ints, valid: slices.Repeat([]bool{true}, n), encoding: each.DeltaBinaryPacked},
+		"few":    few, "own": own,
+	}
+	for _, codec := range []parquet.Codec{parquet.Codecs.Snappy, parquet.Codecs.Zstd} {
+		for name, c := range columns {
+			s := style{codec: codec, pageSize: 1 << 20, groups: []int{n / 2, n / 2}, dict: name == "few"}
+			path := temp(b, "x.parquet", writeParquet(b, s, []genColumn{c}))
+			for what, do := range map[string]func(t *Table) error{
+				"examine": func(t *Table) error { return t.Examine(b.Context(), []string{name}) },
+				"scan": func(t *Table) error {
+					return t.Scan(b.Context(), ScanOptions{Columns: []string{name}}, func(Batch) error { return nil })
+				},
+			} {
+				b.Run(fmt.Sprintf("%v/%s/%s", codec, name, what), func(b *testing.B) {
+					for b.Loop() {
+						t := must(Open(b.Context(), Spec{Path: path}))
+						if err := do(t); err != nil {
+							b.Fatal(err)
+						}
+						t.Close()
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
+				})
+			}
+		}
+	}
 }
 
 // BenchmarkPlainSum is the floor: the values are there already.

@@ -33,7 +33,7 @@ func live() uint64 {
 }
 
 // within scans columns of a table (nil: all) within a memory and returns the rows, how much was in use at most, and
-// whether Verify found the failure.
+// whether Examine found the failure.
 func within(t *testing.T, path string, columns []string, limit int64) (rows int64, peak uint64, before bool, err error) {
 	t.Helper()
 	start := live()
@@ -45,7 +45,7 @@ func within(t *testing.T, path string, columns []string, limit int64) (rows int6
 	if columns == nil {
 		columns = tab.Usable()
 	}
-	if err := tab.Verify(t.Context(), columns); err != nil {
+	if err := tab.Examine(t.Context(), columns); err != nil {
 		return 0, 0, true, err
 	}
 	done := make(chan struct{})
@@ -83,8 +83,7 @@ func textColumn(name string, n int, encoding parquet.Encoding, text func(i int) 
 	return genColumn{node: node, values: values, encoding: encoding}
 }
 
-// TestBombs: small files that stand for far more memory than a scan may take are refused within it; where the footer
-// and the page headers tell, before a value is read.
+// TestBombs: small files that stand for far more memory than a scan may take are refused before it, within its memory.
 func TestBombs(t *testing.T) {
 	const limit = 64 << 20
 	long := strings.Repeat("x", 40_000)
@@ -95,28 +94,25 @@ func TestBombs(t *testing.T) {
 	node := parquet.NewPrimitiveNodeLogical("d", parquet.Repetitions.Required, parquet.NewDecimalLogicalType(70, 2), parquet.Types.FixedLenByteArray, 32)
 	decimals := writeParquet(t, style{codec: parquet.Codecs.Zstd, groups: []int{2_000_000}, pageSize: 1 << 30},
 		[]genColumn{{node: node, values: slices.Repeat([]parquet.FixedLenByteArray{make([]byte, 32)}, 2_000_000), encoding: parquet.Encodings.ByteStreamSplit}})
-	for name, c := range map[string]struct {
-		data   []byte
-		before bool
-	}{
-		"decimals that are all equal":         {decimals, true},
-		"400 MB of text with shared prefixes": {delta, true},
-		"80 MB of compressed text":            {zstd, true},
-		"30 columns of 2^24 equal values":     {runLengths(t, 30), true},
-		"views that overlap":                  {overlappingViews(t), false},
+	for name, data := range map[string][]byte{
+		"decimals that are all equal":         decimals,
+		"400 MB of text with shared prefixes": delta,
+		"80 MB of compressed text":            zstd,
+		"30 columns of 2^24 equal values":     runLengths(t, 30),
+		"views that overlap":                  overlappingViews(t),
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := temp(t, "bomb", c.data)
+			path := temp(t, "bomb", data)
 			start := time.Now()
 			rows, peak, before, err := within(t, path, nil, limit)
 			var e *Error
-			if !errors.As(err, &e) || e.Code != CodeLimit || before != c.before {
-				t.Errorf("%d rows, %v, found by Verify: %v", rows, err, before)
+			if !errors.As(err, &e) || e.Code != CodeLimit || !before {
+				t.Errorf("%d rows, %v, found by Examine: %v", rows, err, before)
 			}
 			if peak > 3*limit { // what is in use includes what is not collected yet
 				t.Errorf("%d MB were in use", peak>>20)
 			}
-			t.Logf("%d KB stored, %v, %d MB in use: %v", len(c.data)>>10, time.Since(start), peak>>20, err)
+			t.Logf("%d KB stored, %v, %d MB in use: %v", len(data)>>10, time.Since(start), peak>>20, err)
 		})
 	}
 	// A few of these columns are a page each, and fit.
@@ -232,7 +228,7 @@ func TestKnownBeforeTheDebit(t *testing.T) {
 		_, _, before, err := within(t, temp(t, "x", data), nil, 1<<30)
 		var e *Error
 		if !errors.As(err, &e) || e.Code != CodeUnsupported || !before {
-			t.Errorf("codec %d: %v, found by Verify: %v", codec, err, before)
+			t.Errorf("codec %d: %v, found by Examine: %v", codec, err, before)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"io"
@@ -23,11 +24,17 @@ type unpacker struct {
 	gzip   *gzip.Reader
 	brotli *brotli.Reader
 	lz4    *lz4.Reader
+
+	stream *zstd.Decoder // of those that are not unpacked to their end
+	packed *bufio.Reader
 }
 
 func (u *unpacker) close() {
 	if u.zstd != nil {
 		u.zstd.Close()
+	}
+	if u.stream != nil {
+		u.stream.Close()
 	}
 }
 
@@ -78,6 +85,83 @@ func (u *unpacker) unpackZstd(dst, src []byte) error {
 	}
 	out, err := u.zstd.DecodeAll(src, dst[:0:len(dst)])
 	return exactly(out, err, dst)
+}
+
+// beginZstd fills dst with the first bytes of a page that zstd packed. It returns false where the page does not declare this
+// size.
+func (u *unpacker) beginZstd(packed *io.SectionReader, dst []byte, size int64) bool {
+	if !declares(packed, size) {
+		return false
+	}
+	if len(dst) == 0 {
+		return true
+	}
+	var err error
+	if u.stream == nil {
+		u.stream, err = zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxZstdWindow))
+	} else {
+		err = u.stream.Reset(packed)
+	}
+	if err == nil {
+		_, err = io.ReadFull(u.stream, dst)
+	}
+	return err == nil
+}
+
+// maxZstdWindow bounds the memory of a page that is unpacked in part. One that needs more is unpacked as a whole.
+const maxZstdWindow = 8 << 20
+
+// beginSnappy is beginZstd for snappy, whose library unpacks only whole blocks.
+func (u *unpacker) beginSnappy(packed io.Reader, dst []byte, size int) bool {
+	if u.packed == nil {
+		u.packed = bufio.NewReader(packed)
+	}
+	r := u.packed
+	r.Reset(packed)
+	if n, err := binary.ReadUvarint(r); err != nil || n != uint64(size) {
+		return false
+	}
+	for at := 0; at < len(dst); {
+		tag, err := r.ReadByte()
+		if err != nil {
+			return false
+		}
+		n, more := int(tag>>2)+1, [...]int{0, 1, 2, 4}[tag&3]
+		if tag&3 == 0 && n > 60 {
+			more = n - 60
+		}
+		var arg uint32
+		for i := range more {
+			b, err := r.ReadByte()
+			if err != nil {
+				return false
+			}
+			arg |= uint32(b) << (8 * i)
+		}
+		if tag&3 == 0 {
+			if more > 0 {
+				n = int(arg) + 1
+			}
+			n = min(n, len(dst)-at)
+			if _, err := io.ReadFull(r, dst[at:at+n]); err != nil {
+				return false
+			}
+			at += n
+			continue
+		}
+		from := int(arg)
+		if tag&3 == 1 {
+			n, from = int(tag>>2&7)+4, int(tag>>5)<<8|from
+		}
+		if from == 0 || from > at {
+			return false
+		}
+		for ; n > 0 && at < len(dst); n-- {
+			dst[at] = dst[at-from]
+			at++
+		}
+	}
+	return true
 }
 
 func (u *unpacker) unpackGzip(dst, src []byte) (err error) {

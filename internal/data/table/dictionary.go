@@ -153,6 +153,9 @@ func (w *worker) indexed(c *chunk, b []byte, present, n int, out *vec) error {
 
 // texts decodes a page of strings that has no dictionary, and makes one for it.
 func (w *worker) texts(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
+	if w.skim {
+		return w.eachText(p, b, present, func(int, []byte, bool) error { return nil })
+	}
 	in := interner{arena: w.arena, hold: &out.hold, known: c.domain}
 	err := w.fill(asCodes, present, n, out, func(v *vec) error {
 		return w.eachText(p, b, present, func(i int, s []byte, again bool) (err error) {

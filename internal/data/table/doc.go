@@ -1,7 +1,8 @@
 // Package table reads Arrow, Parquet and CSV tables in bounded memory and writes releases.
 //
 // A table is one file, a folder or a pattern; docs/tables.md says what each means. Open reads footers, and CSV files as a
-// whole. Verify checks the skeleton of the columns that will be read without decoding a value. Scan decodes the wanted
+// whole. Verify checks the skeleton of the columns that will be read without decoding a value, and Examine what else can be
+// wrong with them. Scan decodes the wanted
 // columns on all cores and hands them over in row order, in blocks of at most 65,536 rows, of which the caller may pick
 // some. A page without a picked row is not decoded.
 //
@@ -55,5 +56,5 @@
 // read. The package believes annotations that a file states only once (a decimal's scale where the deprecated field is
 // left out, the schema of an Arrow stream). It notices a file that is written to during a scan by its size and time stamp,
 // at the end; it compares checksums of pages when it decodes them. Errors of Scan may depend on which pages a secret
-// sample touched; Verify finds most of them beforehand, for all pages.
+// sample touched; Examine finds all but one kind beforehand, for all pages.
 package table

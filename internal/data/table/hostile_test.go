@@ -48,6 +48,9 @@ func TestHostileFiles(t *testing.T) {
 			if !errors.As(err, &e) || e.Code == "" || e.File != name {
 				t.Errorf("sum %v of %d rows, error %v", sum, rows, err)
 			}
+			if before, after := examined(name, (*Table).Examine); before == nil {
+				t.Errorf("Examine lets it pass: %v", after)
+			}
 		})
 	}
 }

@@ -75,6 +75,11 @@ func (w *worker) front(c *chunk, p *pagewalk.Page, at int, raw *holding, out *ve
 	if err != nil {
 		return nil, 0, err
 	}
+	return w.levels(c, p, data, out)
+}
+
+// levels reads the levels of a page. It returns what of data comes after them, and how many values there are.
+func (w *worker) levels(c *chunk, p *pagewalk.Page, data []byte, out *vec) (values []byte, present int, err error) {
 	n := int(p.Values)
 	present = n
 	values = data[p.Front():]

@@ -184,6 +184,7 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	if c.layout.Dict != nil {
 		i++ // of the chunk's pages
 	}
+	p.glance = func(w *worker) bool { return w.glance(c, page) }
 	p.decode = func(w *worker, out *vec) error {
 		err := guarded(func() error { return w.page(c, page, i, out) })
 		return about(err, f.path, "column "+c.leaf.String())

@@ -73,6 +73,8 @@ type piece struct {
 	scratch int64     // further bytes that decoding takes
 	shared  []*shared // what it has in common with its neighbours
 	decode  func(w *worker, out *vec) error
+	// glance, unless nil, reports that decode will not fail, without decoding. Its false means nothing.
+	glance func(w *worker) bool
 	// ready, unless nil, is called before the piece is decoded, in row order and from one goroutine.
 	ready func(m *arena) error
 	with  *piece // the piece of an earlier column whose decode fills this one too; nil for most

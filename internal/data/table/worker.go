@@ -14,7 +14,8 @@ type worker struct {
 	arena  *arena
 	unpack unpacker
 	digest digester
-	prefix int // bytes before the values of the last page
+	prefix int  // bytes before the values of the last page
+	skim   bool // texts are found, and not kept
 }
 
 // guarded turns a panic of f into an error. It drops the panic's text, which may quote the data.
