@@ -354,6 +354,9 @@ const unconfined = "none"
 
 // What a result of a third party's plugin rests on.
 const (
+	// ResultEnforced: the host computed what each row adds, how far that moves the sums, and the result from the
+	// noisy sums, as the plugin declared before any row was read. No code of the plugin saw one.
+	ResultEnforced = "enforced"
 	// ResultApart: the host computed it from the noisy sums alone, as the plugin declared before
 	// any row was read.
 	ResultApart = "apart"

@@ -64,7 +64,7 @@ func Plan(req sdk.PlanRequest, maker Maker) (sdk.Plan, error) {
 	if err != nil {
 		return sdk.Plan{}, err
 	}
-	event, err := choose(f.Noise, claims, req)
+	event, err := sdk.ChooseNoise(f.Noise, claims, req)
 	if err != nil {
 		return sdk.Plan{}, err
 	}
@@ -75,7 +75,7 @@ func Plan(req sdk.PlanRequest, maker Maker) (sdk.Plan, error) {
 }
 
 // form makes the form of a request and the claims of its queries.
-func form(req sdk.PlanRequest, maker Maker) (*Form, []claim, error) {
+func form(req sdk.PlanRequest, maker Maker) (*Form, []sdk.Claim, error) {
 	if !(req.Target.Epsilon > 0) {
 		return nil, nil, errors.New("guarantee: epsilon must be positive, and large enough to be told from 0")
 	}
@@ -95,7 +95,7 @@ func form(req sdk.PlanRequest, maker Maker) (*Form, []claim, error) {
 		}
 		f.Queries = append(f.Queries, f.Queries...)
 	}
-	var claims []claim
+	var claims []sdk.Claim
 	for _, q := range f.Queries {
 		if f.Cells.N > maxNumbers/q.Reach.Parts {
 			return nil, nil, fmt.Errorf("by: the groups make a vector of more than %d numbers", maxNumbers)
@@ -103,8 +103,8 @@ func form(req sdk.PlanRequest, maker Maker) (*Form, []claim, error) {
 		if q.Reach.Arrive.L1.Sign() == 0 {
 			return nil, nil, errors.New("column: no row adds anything that noise could hide; the bounds are too close together")
 		}
-		var c claim
-		c.l1, c.l2, c.coordinates = q.Reach.Sensitivity(f.Cells.Units(req.Public, q.Values...))
+		var c sdk.Claim
+		c.L1, c.L2, c.Coordinates = q.Reach.Sensitivity(f.Cells.Units(req.Public, q.Values...))
 		claims = append(claims, c)
 	}
 	return f, claims, nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -13,8 +12,8 @@ import (
 // The kinds of noise that a job may ask for.
 const (
 	Auto     = "auto" // whichever is smaller
-	Laplace  = "laplace"
-	Gaussian = "gaussian"
+	Laplace  = sdk.LaplaceNoise
+	Gaussian = sdk.GaussianNoise
 )
 
 // NoiseOf reads the parameter "noise".
@@ -49,13 +48,7 @@ type Noise struct {
 
 // noiseOf is the noise of an event.
 func noiseOf(e privacy.Event) Noise {
-	switch e := e.(type) {
-	case privacy.DiscreteLaplace:
-		return Noise{Event: e, SD: math.Sqrt2 * math.Exp(-0.5/e.Scale) / -math.Expm1(-1/e.Scale)}
-	case privacy.DiscreteGaussian:
-		return Noise{Event: e, SD: e.Sigma}
-	}
-	return Noise{}
+	return Noise{Event: e, SD: sdk.NoiseDeviation(e)}
 }
 
 // left returns what is left of noises in sums that are divided by how many rows each row counts as. Rounding the quotient
@@ -76,20 +69,14 @@ func (n Noise) isLaplace() bool {
 }
 
 // Tail is the smallest whole number that the magnitude of the noise exceeds with at most the given
-// probability. For discrete Laplace noise, P(|X| > t) = 2e^{−(t+1)/b}/(1 + e^{−1/b}).
+// probability.
 func (n Noise) Tail(probability float64) float64 {
 	if n.each > 1 { // the rounding adds at most half a step
 		whole := n
 		whole.each = 0
 		return math.Ceil(whole.Tail(probability)/n.each + 0.5)
 	}
-	switch e := n.Event.(type) {
-	case privacy.DiscreteLaplace:
-		return math.Max(0, math.Ceil(e.Scale*math.Log(2/probability/(1+math.Exp(-1/e.Scale)))-1))
-	case privacy.DiscreteGaussian:
-		return math.Ceil(math.Sqrt2*math.Erfinv(1-probability)*e.Sigma - 0.5)
-	}
-	return math.Inf(1)
+	return sdk.NoiseTail(n.Event, probability)
 }
 
 // hiding is the share of cases in which noise alone exceeds what it is taken to hide.
@@ -146,105 +133,6 @@ var luckyMargins = struct{ laplace, squares, gaussian luckyMargin }{
 	laplace: luckyMargin{1, 3.5, 5.5}, squares: luckyMargin{2, 3.5, 7}, gaussian: luckyMargin{0, 1.5, 2.5},
 }
 
-// claim is the sensitivity that a query declares.
-type claim struct {
-	l1, l2      privacy.Sensitivity
-	coordinates int64
-}
-
-func (c claim) gaussian(sigma float64) privacy.DiscreteGaussian {
-	return privacy.DiscreteGaussian{Sigma: sigma, Sensitivity: c.l2, Coordinates: c.coordinates}
-}
-
-func compose(events []privacy.Event) privacy.Event {
-	if len(events) == 1 {
-		return events[0]
-	}
-	return privacy.Compose{Events: events}
-}
-
-// laplace is Laplace noise for all queries, each with its share of epsilon.
-func laplace(claims []claim, under []privacy.Relation, epsilon float64) (privacy.Event, error) {
-	events := make([]privacy.Event, len(claims))
-	for i, c := range claims {
-		scale, err := sdk.LaplaceScale(sdk.Largest(c.l1, under), epsilon/float64(len(claims)))
-		if err != nil {
-			return nil, err
-		}
-		events[i] = privacy.DiscreteLaplace{Scale: scale, Sensitivity: c.l1}
-	}
-	return compose(events), nil
-}
-
-// gaussian is Gaussian noise for all queries: the smallest multiple of their sensitivities, the
-// same for each, that meets the target.
-func gaussian(claims []claim, under []privacy.Relation, target privacy.Point) (privacy.Event, error) {
-	event := func(x float64) privacy.Event {
-		events := make([]privacy.Event, len(claims))
-		for i, c := range claims {
-			events[i] = c.gaussian(math.Ceil(x*sdk.Largest(c.l2, under)*1024) / 1024)
-		}
-		return compose(events)
-	}
-	x, err := sdk.GaussianMultiplier(event, under, target)
-	if err != nil {
-		return nil, fmt.Errorf("noise: %w", err)
-	}
-	return event(x), nil
-}
-
-// worth is the ratio of L1 to L2 sensitivity from which Gaussian noise is tried. Below it Laplace
-// noise is smaller for every δ that people use, and calibrating Gaussian noise takes longer than
-// the rest of a plan.
-const worth = 1.5
-
-// choose returns noise of the given kind, or the smaller one for Auto.
-func choose(kind string, claims []claim, req sdk.PlanRequest) (privacy.Event, error) {
-	under := req.Public.SampleRelations
-	if kind == Gaussian {
-		return gaussian(claims, under, req.Target)
-	}
-	l, err := laplace(claims, under, req.Target.Epsilon)
-	if err != nil || kind == Laplace || !(req.Target.Delta > 0) {
-		return l, err
-	}
-	if req.InRho {
-		if g, err := gaussian(claims, under, req.Target); err == nil && lessAtRho(claims, l, under) {
-			return g, nil
-		}
-		return l, nil
-	}
-	gain := float64(len(claims)) // several queries add up in L1, and in squares in L2
-	if c := claims[0]; sdk.Largest(c.l1, under)*math.Sqrt(gain) < worth*sdk.Largest(c.l2, under) {
-		return l, nil
-	}
-	g, err := gaussian(claims, under, req.Target)
-	if err != nil || noisesOf(g)[0].SD >= noisesOf(l)[0].SD {
-		return l, nil
-	}
-	return g, nil
-}
-
-// lessAtRho reports whether Gaussian noise of the same ρ as that of Laplace noise is smaller.
-func lessAtRho(claims []claim, laplace privacy.Event, under []privacy.Relation) bool {
-	for _, rel := range under {
-		f, err := privacy.NewZCDPFilter(rel, new(big.Rat))
-		if err != nil {
-			return false
-		}
-		cost, err := f.Cost(laplace)
-		if err != nil {
-			return false
-		}
-		rho, _ := cost[0].Float64()
-		// Each query costs L2²/2σ².
-		if sdk.Largest(claims[0].l2, under)*math.Sqrt(float64(len(claims))/(2*rho)) >= noisesOf(laplace)[0].SD {
-			return false
-		}
-	}
-	return true
-}
-
 // noisesOf lists the noises of the queries of an event.
 func noisesOf(e privacy.Event) []Noise {
 	events := []privacy.Event{e}
@@ -261,7 +149,7 @@ func noisesOf(e privacy.Event) []Noise {
 var errOtherPlan = errors.New("the plan is not one of this mechanism's")
 
 // planned reads the noises of a plan, which must have been made from the same request.
-func planned(e privacy.Event, claims []claim) ([]Noise, error) {
+func planned(e privacy.Event, claims []sdk.Claim) ([]Noise, error) {
 	noises := noisesOf(e)
 	if len(noises) != len(claims) {
 		return nil, errOtherPlan
@@ -270,9 +158,9 @@ func planned(e privacy.Event, claims []claim) ([]Noise, error) {
 		var own privacy.Event
 		switch e := n.Event.(type) {
 		case privacy.DiscreteLaplace:
-			own = privacy.DiscreteLaplace{Scale: e.Scale, Sensitivity: claims[i].l1}
+			own = privacy.DiscreteLaplace{Scale: e.Scale, Sensitivity: claims[i].L1}
 		case privacy.DiscreteGaussian:
-			own = claims[i].gaussian(e.Sigma)
+			own = privacy.DiscreteGaussian{Sigma: e.Sigma, Sensitivity: claims[i].L2, Coordinates: claims[i].Coordinates}
 		}
 		if own == nil || own != n.Event {
 			return nil, errOtherPlan

@@ -43,9 +43,9 @@ func target(delta float64, under ...privacy.Relation) sdk.PlanRequest {
 }
 
 // claimOf returns the declaration of sums of numbers in [0, 1] by many groups, for units in k of them.
-func claimOf(k int64) claim {
-	var c claim
-	c.l1, c.l2, c.coordinates = Scalar(0, 1<<20).Sensitivity(Units{Cells: 1000, Groups: k, Rows: 1, Switches: true, Leaves: true})
+func claimOf(k int64) sdk.Claim {
+	var c sdk.Claim
+	c.L1, c.L2, c.Coordinates = Scalar(0, 1<<20).Sensitivity(Units{Cells: 1000, Groups: k, Rows: 1, Switches: true, Leaves: true})
 	return c
 }
 
@@ -59,13 +59,13 @@ func TestAutoTakesTheSmallerNoise(t *testing.T) {
 	}{{1, 1e-6, Laplace}, {3, 1e-6, Laplace}, {40, 1e-6, Gaussian}, {40, 0, Laplace}, {400, 1e-9, Gaussian}} {
 		for _, under := range [][]privacy.Relation{{privacy.AddRemove}, {privacy.ReplaceOne}} {
 			req := target(c.delta, under...)
-			claims := []claim{claimOf(c.k)}
-			got, err := choose(Auto, claims, req)
+			claims := []sdk.Claim{claimOf(c.k)}
+			got, err := sdk.ChooseNoise(Auto, claims, req)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, kind := range []string{Laplace, Gaussian} {
-				other, err := choose(kind, claims, req)
+				other, err := sdk.ChooseNoise(kind, claims, req)
 				if err == nil && noisesOf(other)[0].SD < noisesOf(got)[0].SD*(1-1e-9) {
 					t.Errorf("%d groups, delta %v: %s noise is smaller than %v", c.k, c.delta, kind, got)
 				}
@@ -93,7 +93,7 @@ func TestAutoAtRho(t *testing.T) {
 		}{{0.1, Gaussian}, {0.5, Gaussian}, {1.5, Gaussian}, {8, Laplace}} {
 			req := target(1e-6, rel)
 			req.Target.Epsilon, req.InRho = c.epsilon, true
-			got, err := choose(Auto, []claim{claimOf(1)}, req)
+			got, err := sdk.ChooseNoise(Auto, []sdk.Claim{claimOf(1)}, req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestAutoAtRho(t *testing.T) {
 				t.Errorf("%v: epsilon %v: costs %v (%v)", rel, c.epsilon, a.Epsilon, err)
 			}
 			req.InRho = false
-			if other, _ := choose(Auto, []claim{claimOf(1)}, req); noiseOf(other).Event.Kind() != "discrete_laplace" {
+			if other, _ := sdk.ChooseNoise(Auto, []sdk.Claim{claimOf(1)}, req); noiseOf(other).Event.Kind() != "discrete_laplace" {
 				t.Errorf("%v: epsilon %v: without rho it takes %v", rel, c.epsilon, other)
 			}
 		}
@@ -113,8 +113,8 @@ func TestAutoAtRho(t *testing.T) {
 
 // Release takes the noise from the plan, and only from one that declares what it would.
 func TestPlanned(t *testing.T) {
-	claims := []claim{claimOf(2), claimOf(3)}
-	event, err := choose(Gaussian, claims, target(1e-6, privacy.AddRemove))
+	claims := []sdk.Claim{claimOf(2), claimOf(3)}
+	event, err := sdk.ChooseNoise(Gaussian, claims, target(1e-6, privacy.AddRemove))
 	if err != nil {
 		t.Fatal(err)
 	}

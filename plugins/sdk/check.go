@@ -46,6 +46,9 @@ func (d Description) Check() error {
 	if d.DeclaresFinish && !d.Linear {
 		return fmt.Errorf("description: only a linear mechanism can declare its finish")
 	}
+	if d.DeclaresQuery && !(d.DeclaresFinish && d.Grouped && d.Capped && d.Weighted) {
+		return fmt.Errorf("description: the parameters of a mechanism that declares its query must be a schema of an object")
+	}
 	if d.Linear && d.SelfNoising {
 		return fmt.Errorf("description: a mechanism that draws its own noise cannot be linear")
 	}
@@ -114,8 +117,11 @@ func (p Plan) Check(req PlanRequest) error {
 			}
 		}
 	}
-	if p.Event == nil {
+	if p.Event == nil && len(p.Queries) == 0 {
 		return fmt.Errorf("plan: event is missing")
+	}
+	if err := p.checkQueries(); err != nil {
+		return err
 	}
 	return p.Finish.check(p)
 }

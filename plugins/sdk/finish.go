@@ -44,6 +44,9 @@ type NoiseColumns struct {
 	Columns []string
 	// Quantiles, where given, make the call a histogram, and its one column the quantiles.
 	Quantiles *Quantiles
+	// Units, where given, are the numbers by which the columns are multiplied. The host finds those of
+	// declared queries.
+	Units []float64
 
 	_ struct{}
 }
@@ -141,6 +144,8 @@ func (n NoiseColumns) check(rows int64) error {
 	switch {
 	case len(n.Columns) == 0:
 		return errors.New("plan: finish: a noise call must fill a column")
+	case n.Units != nil && (q != nil || len(n.Units) != len(n.Columns)):
+		return errors.New("plan: finish: the columns of a noise call must have one unit each, and quantiles have none")
 	case q == nil:
 		return nil
 	case len(n.Columns) != 1 || len(q.At) == 0 || rows%int64(len(q.At)) != 0:

@@ -62,6 +62,9 @@ type Description struct {
 	// DeclaresFinish says that the mechanism is linear and that each of its plans has a Finish.
 	// The host then computes the result, and the job's report calls it "apart".
 	DeclaresFinish bool
+	// DeclaresQuery says that each plan of the mechanism has Queries, and a Finish. The host then makes the
+	// release, and the job's report calls it "enforced". Whole says what such a mechanism need not say.
+	DeclaresQuery bool
 
 	_ struct{}
 }
@@ -215,6 +218,11 @@ type Plan struct {
 	Errors []ExpectedError
 	// Finish, where given, says how the result follows from the noisy sums. See Finish.
 	Finish *Finish
+	// Queries, where given, say what each row adds to the noisy sums: one for each entry of
+	// Finish.Noise. See Query. The host then finds Columns and Event, and adds to Errors.
+	Queries []Query
+	// Noise is the kind of noise of the queries, Laplace or Gaussian, or "" for the smaller one.
+	Noise string
 
 	_ struct{}
 }

@@ -131,8 +131,10 @@ func describe(entry *catalog.Entry, v conformance.Verdict) {
 	}
 	entry.Name, entry.Version, entry.Summary = v.About.Name, v.About.Version, v.About.Summary
 	entry.SelfNoising, entry.Description = v.About.SelfNoising, catalog.Describe(v.About)
-	entry.Result = report.ResultTrusted
-	if v.About.DeclaresFinish {
+	switch entry.Result = report.ResultTrusted; {
+	case v.About.DeclaresQuery:
+		entry.Result = report.ResultEnforced
+	case v.About.DeclaresFinish:
 		entry.Result = report.ResultApart
 	}
 	entry.Names, entry.Texts = texts.Names(), texts.Remarks()

@@ -20,19 +20,7 @@ type Program struct {
 
 // New reads the finish of a plan that passed sdk.Plan.Check. Its errors quote the plan alone.
 func New(plan sdk.Plan) (*Program, error) {
-	spec := rows.Spec{}
-	for _, c := range plan.Finish.Constants {
-		column := formula.Column{Name: c.Name, Type: formula.Number}
-		if c.Texts != nil {
-			column.Type, column.Domain = formula.Text, distinct(c.Texts)
-		}
-		spec.Columns = append(spec.Columns, column)
-	}
-	for _, n := range plan.Finish.Noise {
-		for _, name := range n.Columns {
-			spec.Columns = append(spec.Columns, formula.Column{Name: name, Type: formula.Number})
-		}
-	}
+	spec := rows.Spec{Columns: columnsOf(plan.Finish)}
 	for _, o := range plan.Output {
 		f, err := expression(o, spec.Columns)
 		if err != nil {
@@ -46,6 +34,23 @@ func New(plan sdk.Plan) (*Program, error) {
 		return nil, fmt.Errorf("plan: finish: %w", err)
 	}
 	return &Program{plan: plan, program: program}, nil
+}
+
+// columnsOf are the columns of the table that a finish describes.
+func columnsOf(f *sdk.Finish) (out []formula.Column) {
+	for _, c := range f.Constants {
+		column := formula.Column{Name: c.Name, Type: formula.Number}
+		if c.Texts != nil {
+			column.Type, column.Domain = formula.Text, distinct(c.Texts)
+		}
+		out = append(out, column)
+	}
+	for _, n := range f.Noise {
+		for _, name := range n.Columns {
+			out = append(out, formula.Column{Name: name, Type: formula.Number})
+		}
+	}
+	return out
 }
 
 // valueOf names the column that is computed for an output. A column of the table may have the
@@ -63,11 +68,7 @@ func distinct(texts []string) []string {
 func expression(o sdk.Field, columns []formula.Column) (*formula.Formula, error) {
 	f, problems := formula.Check(o.Value, columns)
 	if len(problems) > 0 {
-		p := problems[0]
-		if !strings.HasPrefix(p.Hint, "did you mean") { // other hints speak of a job
-			p.Hint = ""
-		}
-		return nil, p
+		return nil, problem(problems[0])
 	}
 	want := formula.Number
 	if o.Type == sdk.String {
@@ -85,6 +86,14 @@ func expression(o sdk.Field, columns []formula.Column) (*formula.Formula, error)
 		}
 	}
 	return f, nil
+}
+
+// problem is a problem of an expression, without the hints that speak of a job.
+func problem(p formula.Problem) formula.Problem {
+	if !strings.HasPrefix(p.Hint, "did you mean") {
+		p.Hint = ""
+	}
+	return p
 }
 
 // Result computes the result from the answers to the noise calls, which have the lengths that the
@@ -107,6 +116,11 @@ func (p *Program) Result(answers [][]int64) sdk.Result {
 				x = quantiles(answers[k], *noise.Quantiles)
 			} else {
 				x = numbers(answers[k][i*n : (i+1)*n])
+			}
+			if noise.Units != nil {
+				for r := range x {
+					x[r] *= noise.Units[i]
+				}
 			}
 			values[name] = table.Values{Kind: table.Float, Float64: x}
 		}

@@ -30,15 +30,56 @@ func checkFinish(desc sdk.Description, plan sdk.Plan) error {
 	return err
 }
 
-// declared carries out a plan with a finish: the plugin turns the rows into vectors, and the host
-// does the rest.
+// declared carries out a plan with a finish: the plugin turns the rows into vectors, or the host does where the
+// queries are declared, and the host does the rest.
 func (p *Plugin) declared(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error,
 	drawer Drawer) (sdk.Result, privacy.Event, error) {
-	s := &sums{noise: req.Plan.Finish.Noise, rows: req.Plan.Rows}
-	if _, happened, err := p.release(ctx, req, feed, s); err != nil {
+	vectors, happened, err := p.vectors(ctx, req, feed)
+	if err != nil {
 		return sdk.Result{}, happened, err
 	}
-	return p.finished(req.Plan, s.vectors, drawer)
+	return p.finished(req.Plan, vectors, drawer)
+}
+
+// vectors makes the sums of a release without noise. The event is the noise that was asked for, also beside an error.
+func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64,
+	privacy.Event, error) {
+	if len(req.Plan.Queries) > 0 {
+		vectors, err := queried(ctx, req, feed)
+		if errors.Is(err, errVector) {
+			err = p.fault(CodeNoiseFailed)
+		}
+		return vectors, nil, err
+	}
+	s := &sums{rows: req.Plan.Rows}
+	if req.Plan.Finish != nil {
+		s.noise = req.Plan.Finish.Noise
+	}
+	_, happened, err := p.release(ctx, req, feed, s)
+	return s.vectors, happened, err
+}
+
+// queried makes the sums of declared queries, in this process. An error is errVector, or one of the feed's own.
+//
+// # Contract
+//
+// No code of the plugin runs, and none sees a row. The vectors have the sensitivities that the plan's event names.
+// Proof: ../finish/query.proof.md. // P39
+func queried(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
+	q, err := finish.Read(req.Plan, req.Params, req.Public)
+	if err != nil {
+		return nil, errVector
+	}
+	f := &feeder{columns: q.Declared(), sink: q}
+	switch err := feed(ctx, f); {
+	case f.err != nil && !f.bad:
+		return nil, errVector
+	case err != nil:
+		return nil, err
+	case f.err != nil:
+		return nil, f.err
+	}
+	return q.Sums(), nil
 }
 
 // finished draws the noise of a plan with a finish and computes its result, in this process.
@@ -156,12 +197,8 @@ func (f *finisher) put(values []int64) error {
 // Sums has the process of a linear mechanism turn rows into vectors, and returns for each noise call the sum
 // without noise. The mechanism sees zeros, and its result is dropped. Errors are those of Release.
 func (p *Plugin) Sums(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
-	s := &sums{rows: req.Plan.Rows}
-	if req.Plan.Finish != nil {
-		s.noise = req.Plan.Finish.Noise
-	}
-	_, _, err := p.release(ctx, req, feed, s)
-	return s.vectors, err
+	vectors, _, err := p.vectors(ctx, req, feed)
+	return vectors, err
 }
 
 // Figures makes the result of a linear mechanism from noisy sums. Nothing is drawn, and the process sees no row.

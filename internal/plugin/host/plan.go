@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/plugin/calls"
+	"github.com/dprelease/dprelease/internal/plugin/finish"
 	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -94,7 +96,7 @@ func (p *Plugin) pick(m *wire.DescribeResponse) (sdk.Description, error) {
 			}
 		}
 		out, err := wire.ToDescription(d)
-		if err != nil || out.Check() != nil {
+		if out = out.Whole(); err != nil || out.Check() != nil {
 			return sdk.Description{}, p.fault(CodeDescription)
 		}
 		if out.SelfNoising && !p.cmd.AllowSelfNoising {
@@ -123,7 +125,13 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 	if e := p.uncapped(desc, req.Public); e != nil {
 		return sdk.Plan{}, e
 	}
-	m, err := wire.FromPlanRequest(desc.Name, req)
+	ask := req
+	if desc.DeclaresQuery { // it plans for one group
+		if _, ask, err = req.Ungrouped(); err != nil {
+			return sdk.Plan{}, err
+		}
+	}
+	m, err := wire.FromPlanRequest(desc.Name, ask)
 	if err != nil {
 		return sdk.Plan{}, err
 	}
@@ -167,6 +175,14 @@ func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Descripti
 	plan, err := wire.ToPlan(m)
 	if err == nil {
 		err = plan.Check(req)
+	}
+	if err == nil && desc.DeclaresQuery != (len(plan.Queries) > 0) {
+		err = errors.New("plan: a mechanism says declares_query exactly where its plans have queries")
+	}
+	if err == nil && desc.DeclaresQuery {
+		if plan, err = finish.Complete(plan, req); err == nil {
+			err = plan.Check(req)
+		}
 	}
 	if err == nil && !desc.SelfNoising { // first: it knows how many calls there are without making them
 		if _, err = calls.New(plan.Event); err != nil {

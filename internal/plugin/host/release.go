@@ -28,7 +28,7 @@ import (
 // is done or when Write fails.
 //
 // Where the plan has a finish, the plugin only turns rows into vectors; the host draws the noise
-// after the plugin has answered, and computes the result.
+// after the plugin has answered, and computes the result. Where it has queries, the plugin takes no part.
 //
 // For a self-noising plugin the event is the plan's: what the plugin claims.
 func (p *Plugin) Release(ctx context.Context, req sdk.ReleaseRequest,

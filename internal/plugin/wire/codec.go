@@ -93,7 +93,7 @@ func FromDescription(d sdk.Description) (*Description, error) {
 	return &Description{
 		Name: d.Name, Version: d.Version, Summary: d.Summary, ParamsSchema: d.Params, Relations: w.relations(d.Relations),
 		Designs: d.Designs, SelfNoising: d.SelfNoising, Grouped: d.Grouped, Capped: d.Capped, Linear: d.Linear, Weighted: d.Weighted,
-		DeclaresFinish: d.DeclaresFinish,
+		DeclaresFinish: d.DeclaresFinish, DeclaresQuery: d.DeclaresQuery,
 	}, w.err
 }
 
@@ -104,6 +104,7 @@ func ToDescription(m *Description) (sdk.Description, error) {
 		Name: m.GetName(), Version: m.GetVersion(), Summary: m.GetSummary(), Params: bytes.Clone(m.GetParamsSchema()),
 		Relations: w.readRelations(m.GetRelations()), Designs: m.GetDesigns(), SelfNoising: m.GetSelfNoising(),
 		Grouped: m.GetGrouped(), Capped: m.GetCapped(), Linear: m.GetLinear(), Weighted: m.GetWeighted(), DeclaresFinish: m.GetDeclaresFinish(),
+		DeclaresQuery: m.GetDeclaresQuery(),
 	}, w.err
 }
 
@@ -183,13 +184,16 @@ func (w *words) readPublic(m *Public) sdk.Public {
 
 // FromPlan returns the message of a plan.
 func FromPlan(p sdk.Plan) (*Plan, error) {
-	event, err := FromEvent(p.Event)
-	if err != nil {
-		return nil, err
+	var event []byte
+	if p.Event != nil || len(p.Queries) == 0 {
+		var err error
+		if event, err = FromEvent(p.Event); err != nil {
+			return nil, err
+		}
 	}
 	var w words
 	m := &Plan{
-		Columns: p.Columns, Event: event, Rows: p.Rows, Finish: fromFinish(p.Finish),
+		Columns: p.Columns, Event: event, Rows: p.Rows, Finish: fromFinish(p.Finish), Queries: fromQueries(p.Queries), Noise: p.Noise,
 		Output: each(p.Output, func(f sdk.Field) *Field {
 			return &Field{Name: f.Name, Type: number(&w, "field type", fieldTypes, f.Type), Granularity: f.Granularity,
 				Low: f.Low, High: f.High, Texts: f.Texts, Doc: f.Doc, Of: f.Of, Per: f.Per, Value: f.Value, Statistic: string(f.Statistic)}
@@ -205,13 +209,17 @@ func FromPlan(p sdk.Plan) (*Plan, error) {
 
 // ToPlan is the inverse of FromPlan.
 func ToPlan(m *Plan) (sdk.Plan, error) {
-	event, err := ToEvent(m.GetEvent())
-	if err != nil {
-		return sdk.Plan{}, err
+	var event privacy.Event
+	if len(m.GetEvent()) > 0 || len(m.GetQueries()) == 0 {
+		var err error
+		if event, err = ToEvent(m.GetEvent()); err != nil {
+			return sdk.Plan{}, err
+		}
 	}
 	var w words
 	p := sdk.Plan{
-		Columns: m.GetColumns(), Event: event, Rows: m.GetRows(), Finish: toFinish(m.GetFinish()),
+		Columns: m.GetColumns(), Event: event, Rows: m.GetRows(), Finish: toFinish(m.GetFinish()), Queries: toQueries(m.GetQueries()),
+		Noise: m.GetNoise(),
 		Output: each(m.GetOutput(), func(f *Field) sdk.Field {
 			return sdk.Field{Name: f.GetName(), Type: word(&w, "field type", fieldTypes, f.GetType()), Granularity: f.GetGranularity(),
 				Low: f.GetLow(), High: f.GetHigh(), Texts: f.GetTexts(), Doc: f.GetDoc(), Of: f.GetOf(), Per: f.GetPer(), Value: f.GetValue(),

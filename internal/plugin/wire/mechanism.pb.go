@@ -458,7 +458,9 @@ type Description struct {
 	// The mechanism is linear, and every plan of it has a finish.
 	DeclaresFinish bool `protobuf:"varint,11,opt,name=declares_finish,json=declaresFinish,proto3" json:"declares_finish,omitempty"`
 	// The mechanism uses weights that a neighbour may change.
-	Weighted      bool `protobuf:"varint,12,opt,name=weighted,proto3" json:"weighted,omitempty"`
+	Weighted bool `protobuf:"varint,12,opt,name=weighted,proto3" json:"weighted,omitempty"`
+	// Every plan of the mechanism has queries: the host computes them (plugin-v1.md, section 6).
+	DeclaresQuery bool `protobuf:"varint,13,opt,name=declares_query,json=declaresQuery,proto3" json:"declares_query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -573,6 +575,13 @@ func (x *Description) GetDeclaresFinish() bool {
 func (x *Description) GetWeighted() bool {
 	if x != nil {
 		return x.Weighted
+	}
+	return false
+}
+
+func (x *Description) GetDeclaresQuery() bool {
+	if x != nil {
+		return x.DeclaresQuery
 	}
 	return false
 }
@@ -1095,7 +1104,12 @@ type Plan struct {
 	Rows    int64                  `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
 	Errors  []*ExpectedError       `protobuf:"bytes,5,rep,name=errors,proto3" json:"errors,omitempty"`
 	// How the result follows from the noisy sums (plugin-v1.md, section 6).
-	Finish        *Finish `protobuf:"bytes,6,opt,name=finish,proto3" json:"finish,omitempty"`
+	Finish *Finish `protobuf:"bytes,6,opt,name=finish,proto3" json:"finish,omitempty"`
+	// What each row adds to the noisy sums, one for each entry of finish.noise. A plan with
+	// queries has neither columns nor an event: the host finds both.
+	Queries []*Query `protobuf:"bytes,7,rep,name=queries,proto3" json:"queries,omitempty"`
+	// The noise of the queries: "laplace", "gaussian", or empty, for the smaller one.
+	Noise         string `protobuf:"bytes,8,opt,name=noise,proto3" json:"noise,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1172,6 +1186,219 @@ func (x *Plan) GetFinish() *Finish {
 	return nil
 }
 
+func (x *Plan) GetQueries() []*Query {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
+func (x *Plan) GetNoise() string {
+	if x != nil {
+		return x.Noise
+	}
+	return ""
+}
+
+// Query is a vector of sums over the rows: for each coordinate, a number for each cell.
+type Query struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A row counts in one cell: a combination of these, of which the last varies fastest.
+	// None stands for one cell.
+	Cells       []*Split      `protobuf:"bytes,1,rep,name=cells,proto3" json:"cells,omitempty"`
+	Coordinates []*Coordinate `protobuf:"bytes,2,rep,name=coordinates,proto3" json:"coordinates,omitempty"`
+	// Where positive: the vector of a row is scaled down to this L2 norm.
+	Norm          float64 `protobuf:"fixed64,3,opt,name=norm,proto3" json:"norm,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Query) Reset() {
+	*x = Query{}
+	mi := &file_mechanism_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Query) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Query) ProtoMessage() {}
+
+func (x *Query) ProtoReflect() protoreflect.Message {
+	mi := &file_mechanism_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Query.ProtoReflect.Descriptor instead.
+func (*Query) Descriptor() ([]byte, []int) {
+	return file_mechanism_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Query) GetCells() []*Split {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+func (x *Query) GetCoordinates() []*Coordinate {
+	if x != nil {
+		return x.Coordinates
+	}
+	return nil
+}
+
+func (x *Query) GetNorm() float64 {
+	if x != nil {
+		return x.Norm
+	}
+	return 0
+}
+
+// Split tells apart the rows that one expression tells apart. A row without a place counts
+// in no cell.
+type Split struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Value string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	// Of a text: the places are those of these texts.
+	Texts []string `protobuf:"bytes,2,rep,name=texts,proto3" json:"texts,omitempty"`
+	// Of a number, rounded down: the places are 0 to count - 1.
+	Count         int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Split) Reset() {
+	*x = Split{}
+	mi := &file_mechanism_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Split) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Split) ProtoMessage() {}
+
+func (x *Split) ProtoReflect() protoreflect.Message {
+	mi := &file_mechanism_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Split.ProtoReflect.Descriptor instead.
+func (*Split) Descriptor() ([]byte, []int) {
+	return file_mechanism_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Split) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *Split) GetTexts() []string {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+func (x *Split) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// Coordinate is a number that each row adds.
+type Coordinate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Value string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	// Numbers are held between these.
+	Low  float64 `protobuf:"fixed64,2,opt,name=low,proto3" json:"low,omitempty"`
+	High float64 `protobuf:"fixed64,3,opt,name=high,proto3" json:"high,omitempty"`
+	// The power of two to whose multiples numbers are rounded; 0: the host chooses it.
+	Lattice       float64 `protobuf:"fixed64,4,opt,name=lattice,proto3" json:"lattice,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Coordinate) Reset() {
+	*x = Coordinate{}
+	mi := &file_mechanism_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Coordinate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Coordinate) ProtoMessage() {}
+
+func (x *Coordinate) ProtoReflect() protoreflect.Message {
+	mi := &file_mechanism_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Coordinate.ProtoReflect.Descriptor instead.
+func (*Coordinate) Descriptor() ([]byte, []int) {
+	return file_mechanism_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Coordinate) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *Coordinate) GetLow() float64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *Coordinate) GetHigh() float64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
+}
+
+func (x *Coordinate) GetLattice() float64 {
+	if x != nil {
+		return x.Lattice
+	}
+	return 0
+}
+
 // Finish is a public table with a row for each row of the result. The host evaluates
 // Field.value over its columns.
 type Finish struct {
@@ -1185,7 +1412,7 @@ type Finish struct {
 
 func (x *Finish) Reset() {
 	*x = Finish{}
-	mi := &file_mechanism_proto_msgTypes[11]
+	mi := &file_mechanism_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1424,7 @@ func (x *Finish) String() string {
 func (*Finish) ProtoMessage() {}
 
 func (x *Finish) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[11]
+	mi := &file_mechanism_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1437,7 @@ func (x *Finish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finish.ProtoReflect.Descriptor instead.
 func (*Finish) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{11}
+	return file_mechanism_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Finish) GetConstants() []*Constant {
@@ -1240,7 +1467,7 @@ type Constant struct {
 
 func (x *Constant) Reset() {
 	*x = Constant{}
-	mi := &file_mechanism_proto_msgTypes[12]
+	mi := &file_mechanism_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1479,7 @@ func (x *Constant) String() string {
 func (*Constant) ProtoMessage() {}
 
 func (x *Constant) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[12]
+	mi := &file_mechanism_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1492,7 @@ func (x *Constant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constant.ProtoReflect.Descriptor instead.
 func (*Constant) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{12}
+	return file_mechanism_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Constant) GetName() string {
@@ -1295,14 +1522,17 @@ type NoiseColumns struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Columns []string               `protobuf:"bytes,1,rep,name=columns,proto3" json:"columns,omitempty"`
 	// Where present, the call is a histogram and its one column holds quantiles.
-	Quantiles     *Quantiles `protobuf:"bytes,2,opt,name=quantiles,proto3" json:"quantiles,omitempty"`
+	Quantiles *Quantiles `protobuf:"bytes,2,opt,name=quantiles,proto3" json:"quantiles,omitempty"`
+	// Where present: the numbers by which the columns are multiplied, one for each. A plan with
+	// queries has none: the host finds them.
+	Units         []float64 `protobuf:"fixed64,3,rep,packed,name=units,proto3" json:"units,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NoiseColumns) Reset() {
 	*x = NoiseColumns{}
-	mi := &file_mechanism_proto_msgTypes[13]
+	mi := &file_mechanism_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1314,7 +1544,7 @@ func (x *NoiseColumns) String() string {
 func (*NoiseColumns) ProtoMessage() {}
 
 func (x *NoiseColumns) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[13]
+	mi := &file_mechanism_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1327,7 +1557,7 @@ func (x *NoiseColumns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoiseColumns.ProtoReflect.Descriptor instead.
 func (*NoiseColumns) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{13}
+	return file_mechanism_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *NoiseColumns) GetColumns() []string {
@@ -1344,6 +1574,13 @@ func (x *NoiseColumns) GetQuantiles() *Quantiles {
 	return nil
 }
 
+func (x *NoiseColumns) GetUnits() []float64 {
+	if x != nil {
+		return x.Units
+	}
+	return nil
+}
+
 // Quantiles of a noisy histogram: for each group the vector holds a count for each bin
 // between two edges, and the column a quantile for each rank in at.
 type Quantiles struct {
@@ -1356,7 +1593,7 @@ type Quantiles struct {
 
 func (x *Quantiles) Reset() {
 	*x = Quantiles{}
-	mi := &file_mechanism_proto_msgTypes[14]
+	mi := &file_mechanism_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1368,7 +1605,7 @@ func (x *Quantiles) String() string {
 func (*Quantiles) ProtoMessage() {}
 
 func (x *Quantiles) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[14]
+	mi := &file_mechanism_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1381,7 +1618,7 @@ func (x *Quantiles) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quantiles.ProtoReflect.Descriptor instead.
 func (*Quantiles) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{14}
+	return file_mechanism_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Quantiles) GetEdges() []float64 {
@@ -1429,7 +1666,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_mechanism_proto_msgTypes[15]
+	mi := &file_mechanism_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1678,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[15]
+	mi := &file_mechanism_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1691,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{15}
+	return file_mechanism_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Field) GetName() string {
@@ -1561,7 +1798,7 @@ type ExpectedError struct {
 
 func (x *ExpectedError) Reset() {
 	*x = ExpectedError{}
-	mi := &file_mechanism_proto_msgTypes[16]
+	mi := &file_mechanism_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1810,7 @@ func (x *ExpectedError) String() string {
 func (*ExpectedError) ProtoMessage() {}
 
 func (x *ExpectedError) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[16]
+	mi := &file_mechanism_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1823,7 @@ func (x *ExpectedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpectedError.ProtoReflect.Descriptor instead.
 func (*ExpectedError) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{16}
+	return file_mechanism_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ExpectedError) GetField() string {
@@ -1665,7 +1902,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_mechanism_proto_msgTypes[17]
+	mi := &file_mechanism_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +1914,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[17]
+	mi := &file_mechanism_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +1927,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{17}
+	return file_mechanism_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Term) GetNoiseSd() float64 {
@@ -1740,7 +1977,7 @@ type Linear struct {
 
 func (x *Linear) Reset() {
 	*x = Linear{}
-	mi := &file_mechanism_proto_msgTypes[18]
+	mi := &file_mechanism_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +1989,7 @@ func (x *Linear) String() string {
 func (*Linear) ProtoMessage() {}
 
 func (x *Linear) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[18]
+	mi := &file_mechanism_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +2002,7 @@ func (x *Linear) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Linear.ProtoReflect.Descriptor instead.
 func (*Linear) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{18}
+	return file_mechanism_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Linear) GetColumn() string {
@@ -1824,7 +2061,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_mechanism_proto_msgTypes[19]
+	mi := &file_mechanism_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +2073,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[19]
+	mi := &file_mechanism_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +2086,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{19}
+	return file_mechanism_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReleaseRequest) GetMechanism() string {
@@ -1926,7 +2163,7 @@ type ReleaseOutput struct {
 
 func (x *ReleaseOutput) Reset() {
 	*x = ReleaseOutput{}
-	mi := &file_mechanism_proto_msgTypes[20]
+	mi := &file_mechanism_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +2175,7 @@ func (x *ReleaseOutput) String() string {
 func (*ReleaseOutput) ProtoMessage() {}
 
 func (x *ReleaseOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[20]
+	mi := &file_mechanism_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +2188,7 @@ func (x *ReleaseOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseOutput.ProtoReflect.Descriptor instead.
 func (*ReleaseOutput) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{20}
+	return file_mechanism_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ReleaseOutput) GetColumns() []*ResultColumn {
@@ -1974,7 +2211,7 @@ type ResultColumn struct {
 
 func (x *ResultColumn) Reset() {
 	*x = ResultColumn{}
-	mi := &file_mechanism_proto_msgTypes[21]
+	mi := &file_mechanism_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1986,7 +2223,7 @@ func (x *ResultColumn) String() string {
 func (*ResultColumn) ProtoMessage() {}
 
 func (x *ResultColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[21]
+	mi := &file_mechanism_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1999,7 +2236,7 @@ func (x *ResultColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultColumn.ProtoReflect.Descriptor instead.
 func (*ResultColumn) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{21}
+	return file_mechanism_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResultColumn) GetName() string {
@@ -2041,7 +2278,7 @@ type AddNoiseRequest struct {
 
 func (x *AddNoiseRequest) Reset() {
 	*x = AddNoiseRequest{}
-	mi := &file_mechanism_proto_msgTypes[22]
+	mi := &file_mechanism_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2053,7 +2290,7 @@ func (x *AddNoiseRequest) String() string {
 func (*AddNoiseRequest) ProtoMessage() {}
 
 func (x *AddNoiseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[22]
+	mi := &file_mechanism_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2066,7 +2303,7 @@ func (x *AddNoiseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddNoiseRequest.ProtoReflect.Descriptor instead.
 func (*AddNoiseRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{22}
+	return file_mechanism_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AddNoiseRequest) GetEvent() []byte {
@@ -2092,7 +2329,7 @@ type AddNoiseResponse struct {
 
 func (x *AddNoiseResponse) Reset() {
 	*x = AddNoiseResponse{}
-	mi := &file_mechanism_proto_msgTypes[23]
+	mi := &file_mechanism_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2341,7 @@ func (x *AddNoiseResponse) String() string {
 func (*AddNoiseResponse) ProtoMessage() {}
 
 func (x *AddNoiseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[23]
+	mi := &file_mechanism_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +2354,7 @@ func (x *AddNoiseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddNoiseResponse.ProtoReflect.Descriptor instead.
 func (*AddNoiseResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{23}
+	return file_mechanism_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AddNoiseResponse) GetValues() []int64 {
@@ -2139,7 +2376,7 @@ type SmoothLaplaceRequest struct {
 
 func (x *SmoothLaplaceRequest) Reset() {
 	*x = SmoothLaplaceRequest{}
-	mi := &file_mechanism_proto_msgTypes[24]
+	mi := &file_mechanism_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2388,7 @@ func (x *SmoothLaplaceRequest) String() string {
 func (*SmoothLaplaceRequest) ProtoMessage() {}
 
 func (x *SmoothLaplaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[24]
+	mi := &file_mechanism_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2401,7 @@ func (x *SmoothLaplaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmoothLaplaceRequest.ProtoReflect.Descriptor instead.
 func (*SmoothLaplaceRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{24}
+	return file_mechanism_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SmoothLaplaceRequest) GetEvent() []byte {
@@ -2204,7 +2441,7 @@ type SmoothLaplaceResponse struct {
 
 func (x *SmoothLaplaceResponse) Reset() {
 	*x = SmoothLaplaceResponse{}
-	mi := &file_mechanism_proto_msgTypes[25]
+	mi := &file_mechanism_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2216,7 +2453,7 @@ func (x *SmoothLaplaceResponse) String() string {
 func (*SmoothLaplaceResponse) ProtoMessage() {}
 
 func (x *SmoothLaplaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[25]
+	mi := &file_mechanism_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2229,7 +2466,7 @@ func (x *SmoothLaplaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmoothLaplaceResponse.ProtoReflect.Descriptor instead.
 func (*SmoothLaplaceResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{25}
+	return file_mechanism_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SmoothLaplaceResponse) GetValue() float64 {
@@ -2251,7 +2488,7 @@ type Piece struct {
 
 func (x *Piece) Reset() {
 	*x = Piece{}
-	mi := &file_mechanism_proto_msgTypes[26]
+	mi := &file_mechanism_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2500,7 @@ func (x *Piece) String() string {
 func (*Piece) ProtoMessage() {}
 
 func (x *Piece) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[26]
+	mi := &file_mechanism_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2513,7 @@ func (x *Piece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Piece.ProtoReflect.Descriptor instead.
 func (*Piece) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{26}
+	return file_mechanism_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Piece) GetLo() int64 {
@@ -2318,7 +2555,7 @@ type SelectRequest struct {
 
 func (x *SelectRequest) Reset() {
 	*x = SelectRequest{}
-	mi := &file_mechanism_proto_msgTypes[27]
+	mi := &file_mechanism_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2330,7 +2567,7 @@ func (x *SelectRequest) String() string {
 func (*SelectRequest) ProtoMessage() {}
 
 func (x *SelectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[27]
+	mi := &file_mechanism_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2343,7 +2580,7 @@ func (x *SelectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SelectRequest.ProtoReflect.Descriptor instead.
 func (*SelectRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{27}
+	return file_mechanism_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SelectRequest) GetEvent() []byte {
@@ -2376,7 +2613,7 @@ type SelectResponse struct {
 
 func (x *SelectResponse) Reset() {
 	*x = SelectResponse{}
-	mi := &file_mechanism_proto_msgTypes[28]
+	mi := &file_mechanism_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2388,7 +2625,7 @@ func (x *SelectResponse) String() string {
 func (*SelectResponse) ProtoMessage() {}
 
 func (x *SelectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[28]
+	mi := &file_mechanism_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2401,7 +2638,7 @@ func (x *SelectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SelectResponse.ProtoReflect.Descriptor instead.
 func (*SelectResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{28}
+	return file_mechanism_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SelectResponse) GetPoint() int64 {
@@ -2421,7 +2658,7 @@ type RandomizeRequest struct {
 
 func (x *RandomizeRequest) Reset() {
 	*x = RandomizeRequest{}
-	mi := &file_mechanism_proto_msgTypes[29]
+	mi := &file_mechanism_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2670,7 @@ func (x *RandomizeRequest) String() string {
 func (*RandomizeRequest) ProtoMessage() {}
 
 func (x *RandomizeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[29]
+	mi := &file_mechanism_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2683,7 @@ func (x *RandomizeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizeRequest.ProtoReflect.Descriptor instead.
 func (*RandomizeRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{29}
+	return file_mechanism_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RandomizeRequest) GetEvent() []byte {
@@ -2472,7 +2709,7 @@ type RandomizeResponse struct {
 
 func (x *RandomizeResponse) Reset() {
 	*x = RandomizeResponse{}
-	mi := &file_mechanism_proto_msgTypes[30]
+	mi := &file_mechanism_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2484,7 +2721,7 @@ func (x *RandomizeResponse) String() string {
 func (*RandomizeResponse) ProtoMessage() {}
 
 func (x *RandomizeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[30]
+	mi := &file_mechanism_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2497,7 +2734,7 @@ func (x *RandomizeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizeResponse.ProtoReflect.Descriptor instead.
 func (*RandomizeResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{30}
+	return file_mechanism_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RandomizeResponse) GetCodes() []int32 {
@@ -2516,7 +2753,7 @@ type NextSampleRequest struct {
 
 func (x *NextSampleRequest) Reset() {
 	*x = NextSampleRequest{}
-	mi := &file_mechanism_proto_msgTypes[31]
+	mi := &file_mechanism_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2528,7 +2765,7 @@ func (x *NextSampleRequest) String() string {
 func (*NextSampleRequest) ProtoMessage() {}
 
 func (x *NextSampleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[31]
+	mi := &file_mechanism_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2541,7 +2778,7 @@ func (x *NextSampleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextSampleRequest.ProtoReflect.Descriptor instead.
 func (*NextSampleRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{31}
+	return file_mechanism_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *NextSampleRequest) GetEvent() []byte {
@@ -2562,7 +2799,7 @@ type NextSampleResponse struct {
 
 func (x *NextSampleResponse) Reset() {
 	*x = NextSampleResponse{}
-	mi := &file_mechanism_proto_msgTypes[32]
+	mi := &file_mechanism_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2574,7 +2811,7 @@ func (x *NextSampleResponse) String() string {
 func (*NextSampleResponse) ProtoMessage() {}
 
 func (x *NextSampleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[32]
+	mi := &file_mechanism_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2587,7 +2824,7 @@ func (x *NextSampleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextSampleResponse.ProtoReflect.Descriptor instead.
 func (*NextSampleResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{32}
+	return file_mechanism_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *NextSampleResponse) GetGaps() []uint64 {
@@ -2610,7 +2847,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\n" +
 	"mechanisms\x18\x01 \x03(\v2 .dprelease.plugin.v1.DescriptionR\n" +
 	"mechanisms\x12/\n" +
-	"\x05lanes\x18\x02 \x03(\x0e2\x19.dprelease.plugin.v1.LaneR\x05lanes\"\x83\x03\n" +
+	"\x05lanes\x18\x02 \x03(\x0e2\x19.dprelease.plugin.v1.LaneR\x05lanes\"\xaa\x03\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x18\n" +
@@ -2624,7 +2861,8 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x06linear\x18\n" +
 	" \x01(\bR\x06linear\x12'\n" +
 	"\x0fdeclares_finish\x18\v \x01(\bR\x0edeclaresFinish\x12\x1a\n" +
-	"\bweighted\x18\f \x01(\bR\bweighted\"\xc3\x01\n" +
+	"\bweighted\x18\f \x01(\bR\bweighted\x12%\n" +
+	"\x0edeclares_query\x18\r \x01(\bR\rdeclaresQuery\"\xc3\x01\n" +
 	"\vPlanRequest\x12\x1c\n" +
 	"\tmechanism\x18\x01 \x01(\tR\tmechanism\x12\x16\n" +
 	"\x06params\x18\x02 \x01(\fR\x06params\x123\n" +
@@ -2666,24 +2904,41 @@ const file_mechanism_proto_rawDesc = "" +
 	"\fPlanResponse\x12/\n" +
 	"\x04plan\x18\x01 \x01(\v2\x19.dprelease.plugin.v1.PlanH\x00R\x04plan\x12\x1a\n" +
 	"\arefusal\x18\x02 \x01(\tH\x00R\arefusalB\b\n" +
-	"\x06answer\"\xef\x01\n" +
+	"\x06answer\"\xbb\x02\n" +
 	"\x04Plan\x12\x18\n" +
 	"\acolumns\x18\x01 \x03(\tR\acolumns\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\fR\x05event\x122\n" +
 	"\x06output\x18\x03 \x03(\v2\x1a.dprelease.plugin.v1.FieldR\x06output\x12\x12\n" +
 	"\x04rows\x18\x04 \x01(\x03R\x04rows\x12:\n" +
 	"\x06errors\x18\x05 \x03(\v2\".dprelease.plugin.v1.ExpectedErrorR\x06errors\x123\n" +
-	"\x06finish\x18\x06 \x01(\v2\x1b.dprelease.plugin.v1.FinishR\x06finish\"~\n" +
+	"\x06finish\x18\x06 \x01(\v2\x1b.dprelease.plugin.v1.FinishR\x06finish\x124\n" +
+	"\aqueries\x18\a \x03(\v2\x1a.dprelease.plugin.v1.QueryR\aqueries\x12\x14\n" +
+	"\x05noise\x18\b \x01(\tR\x05noise\"\x90\x01\n" +
+	"\x05Query\x120\n" +
+	"\x05cells\x18\x01 \x03(\v2\x1a.dprelease.plugin.v1.SplitR\x05cells\x12A\n" +
+	"\vcoordinates\x18\x02 \x03(\v2\x1f.dprelease.plugin.v1.CoordinateR\vcoordinates\x12\x12\n" +
+	"\x04norm\x18\x03 \x01(\x01R\x04norm\"I\n" +
+	"\x05Split\x12\x14\n" +
+	"\x05value\x18\x01 \x01(\tR\x05value\x12\x14\n" +
+	"\x05texts\x18\x02 \x03(\tR\x05texts\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\"b\n" +
+	"\n" +
+	"Coordinate\x12\x14\n" +
+	"\x05value\x18\x01 \x01(\tR\x05value\x12\x10\n" +
+	"\x03low\x18\x02 \x01(\x01R\x03low\x12\x12\n" +
+	"\x04high\x18\x03 \x01(\x01R\x04high\x12\x18\n" +
+	"\alattice\x18\x04 \x01(\x01R\alattice\"~\n" +
 	"\x06Finish\x12;\n" +
 	"\tconstants\x18\x01 \x03(\v2\x1d.dprelease.plugin.v1.ConstantR\tconstants\x127\n" +
 	"\x05noise\x18\x02 \x03(\v2!.dprelease.plugin.v1.NoiseColumnsR\x05noise\"N\n" +
 	"\bConstant\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\anumbers\x18\x02 \x03(\x01R\anumbers\x12\x14\n" +
-	"\x05texts\x18\x03 \x03(\tR\x05texts\"f\n" +
+	"\x05texts\x18\x03 \x03(\tR\x05texts\"|\n" +
 	"\fNoiseColumns\x12\x18\n" +
 	"\acolumns\x18\x01 \x03(\tR\acolumns\x12<\n" +
-	"\tquantiles\x18\x02 \x01(\v2\x1e.dprelease.plugin.v1.QuantilesR\tquantiles\"1\n" +
+	"\tquantiles\x18\x02 \x01(\v2\x1e.dprelease.plugin.v1.QuantilesR\tquantiles\x12\x14\n" +
+	"\x05units\x18\x03 \x03(\x01R\x05units\"1\n" +
 	"\tQuantiles\x12\x14\n" +
 	"\x05edges\x18\x01 \x03(\x01R\x05edges\x12\x0e\n" +
 	"\x02at\x18\x02 \x03(\x01R\x02at\"\x95\x02\n" +
@@ -2820,7 +3075,7 @@ func file_mechanism_proto_rawDescGZIP() []byte {
 }
 
 var file_mechanism_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_mechanism_proto_goTypes = []any{
 	(Relation)(0),                 // 0: dprelease.plugin.v1.Relation
 	(Lane)(0),                     // 1: dprelease.plugin.v1.Lane
@@ -2838,28 +3093,31 @@ var file_mechanism_proto_goTypes = []any{
 	(*Column)(nil),                // 13: dprelease.plugin.v1.Column
 	(*PlanResponse)(nil),          // 14: dprelease.plugin.v1.PlanResponse
 	(*Plan)(nil),                  // 15: dprelease.plugin.v1.Plan
-	(*Finish)(nil),                // 16: dprelease.plugin.v1.Finish
-	(*Constant)(nil),              // 17: dprelease.plugin.v1.Constant
-	(*NoiseColumns)(nil),          // 18: dprelease.plugin.v1.NoiseColumns
-	(*Quantiles)(nil),             // 19: dprelease.plugin.v1.Quantiles
-	(*Field)(nil),                 // 20: dprelease.plugin.v1.Field
-	(*ExpectedError)(nil),         // 21: dprelease.plugin.v1.ExpectedError
-	(*Term)(nil),                  // 22: dprelease.plugin.v1.Term
-	(*Linear)(nil),                // 23: dprelease.plugin.v1.Linear
-	(*ReleaseRequest)(nil),        // 24: dprelease.plugin.v1.ReleaseRequest
-	(*ReleaseOutput)(nil),         // 25: dprelease.plugin.v1.ReleaseOutput
-	(*ResultColumn)(nil),          // 26: dprelease.plugin.v1.ResultColumn
-	(*AddNoiseRequest)(nil),       // 27: dprelease.plugin.v1.AddNoiseRequest
-	(*AddNoiseResponse)(nil),      // 28: dprelease.plugin.v1.AddNoiseResponse
-	(*SmoothLaplaceRequest)(nil),  // 29: dprelease.plugin.v1.SmoothLaplaceRequest
-	(*SmoothLaplaceResponse)(nil), // 30: dprelease.plugin.v1.SmoothLaplaceResponse
-	(*Piece)(nil),                 // 31: dprelease.plugin.v1.Piece
-	(*SelectRequest)(nil),         // 32: dprelease.plugin.v1.SelectRequest
-	(*SelectResponse)(nil),        // 33: dprelease.plugin.v1.SelectResponse
-	(*RandomizeRequest)(nil),      // 34: dprelease.plugin.v1.RandomizeRequest
-	(*RandomizeResponse)(nil),     // 35: dprelease.plugin.v1.RandomizeResponse
-	(*NextSampleRequest)(nil),     // 36: dprelease.plugin.v1.NextSampleRequest
-	(*NextSampleResponse)(nil),    // 37: dprelease.plugin.v1.NextSampleResponse
+	(*Query)(nil),                 // 16: dprelease.plugin.v1.Query
+	(*Split)(nil),                 // 17: dprelease.plugin.v1.Split
+	(*Coordinate)(nil),            // 18: dprelease.plugin.v1.Coordinate
+	(*Finish)(nil),                // 19: dprelease.plugin.v1.Finish
+	(*Constant)(nil),              // 20: dprelease.plugin.v1.Constant
+	(*NoiseColumns)(nil),          // 21: dprelease.plugin.v1.NoiseColumns
+	(*Quantiles)(nil),             // 22: dprelease.plugin.v1.Quantiles
+	(*Field)(nil),                 // 23: dprelease.plugin.v1.Field
+	(*ExpectedError)(nil),         // 24: dprelease.plugin.v1.ExpectedError
+	(*Term)(nil),                  // 25: dprelease.plugin.v1.Term
+	(*Linear)(nil),                // 26: dprelease.plugin.v1.Linear
+	(*ReleaseRequest)(nil),        // 27: dprelease.plugin.v1.ReleaseRequest
+	(*ReleaseOutput)(nil),         // 28: dprelease.plugin.v1.ReleaseOutput
+	(*ResultColumn)(nil),          // 29: dprelease.plugin.v1.ResultColumn
+	(*AddNoiseRequest)(nil),       // 30: dprelease.plugin.v1.AddNoiseRequest
+	(*AddNoiseResponse)(nil),      // 31: dprelease.plugin.v1.AddNoiseResponse
+	(*SmoothLaplaceRequest)(nil),  // 32: dprelease.plugin.v1.SmoothLaplaceRequest
+	(*SmoothLaplaceResponse)(nil), // 33: dprelease.plugin.v1.SmoothLaplaceResponse
+	(*Piece)(nil),                 // 34: dprelease.plugin.v1.Piece
+	(*SelectRequest)(nil),         // 35: dprelease.plugin.v1.SelectRequest
+	(*SelectResponse)(nil),        // 36: dprelease.plugin.v1.SelectResponse
+	(*RandomizeRequest)(nil),      // 37: dprelease.plugin.v1.RandomizeRequest
+	(*RandomizeResponse)(nil),     // 38: dprelease.plugin.v1.RandomizeResponse
+	(*NextSampleRequest)(nil),     // 39: dprelease.plugin.v1.NextSampleRequest
+	(*NextSampleResponse)(nil),    // 40: dprelease.plugin.v1.NextSampleResponse
 }
 var file_mechanism_proto_depIdxs = []int32{
 	8,  // 0: dprelease.plugin.v1.DescribeResponse.mechanisms:type_name -> dprelease.plugin.v1.Description
@@ -2875,46 +3133,49 @@ var file_mechanism_proto_depIdxs = []int32{
 	2,  // 10: dprelease.plugin.v1.Column.type:type_name -> dprelease.plugin.v1.ColumnType
 	3,  // 11: dprelease.plugin.v1.Column.missing:type_name -> dprelease.plugin.v1.Missing
 	15, // 12: dprelease.plugin.v1.PlanResponse.plan:type_name -> dprelease.plugin.v1.Plan
-	20, // 13: dprelease.plugin.v1.Plan.output:type_name -> dprelease.plugin.v1.Field
-	21, // 14: dprelease.plugin.v1.Plan.errors:type_name -> dprelease.plugin.v1.ExpectedError
-	16, // 15: dprelease.plugin.v1.Plan.finish:type_name -> dprelease.plugin.v1.Finish
-	17, // 16: dprelease.plugin.v1.Finish.constants:type_name -> dprelease.plugin.v1.Constant
-	18, // 17: dprelease.plugin.v1.Finish.noise:type_name -> dprelease.plugin.v1.NoiseColumns
-	19, // 18: dprelease.plugin.v1.NoiseColumns.quantiles:type_name -> dprelease.plugin.v1.Quantiles
-	4,  // 19: dprelease.plugin.v1.Field.type:type_name -> dprelease.plugin.v1.FieldType
-	23, // 20: dprelease.plugin.v1.ExpectedError.linear:type_name -> dprelease.plugin.v1.Linear
-	22, // 21: dprelease.plugin.v1.ExpectedError.over:type_name -> dprelease.plugin.v1.Term
-	22, // 22: dprelease.plugin.v1.ExpectedError.above:type_name -> dprelease.plugin.v1.Term
-	23, // 23: dprelease.plugin.v1.Term.linear:type_name -> dprelease.plugin.v1.Linear
-	10, // 24: dprelease.plugin.v1.ReleaseRequest.public:type_name -> dprelease.plugin.v1.Public
-	5,  // 25: dprelease.plugin.v1.ReleaseRequest.target:type_name -> dprelease.plugin.v1.Point
-	15, // 26: dprelease.plugin.v1.ReleaseRequest.plan:type_name -> dprelease.plugin.v1.Plan
-	1,  // 27: dprelease.plugin.v1.ReleaseRequest.lane:type_name -> dprelease.plugin.v1.Lane
-	26, // 28: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
-	31, // 29: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
-	6,  // 30: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
-	9,  // 31: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
-	24, // 32: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseRequest
-	27, // 33: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	27, // 34: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	29, // 35: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
-	32, // 36: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
-	34, // 37: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
-	36, // 38: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
-	7,  // 39: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
-	14, // 40: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
-	25, // 41: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
-	28, // 42: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	28, // 43: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	30, // 44: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
-	33, // 45: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
-	35, // 46: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
-	37, // 47: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
-	39, // [39:48] is the sub-list for method output_type
-	30, // [30:39] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	23, // 13: dprelease.plugin.v1.Plan.output:type_name -> dprelease.plugin.v1.Field
+	24, // 14: dprelease.plugin.v1.Plan.errors:type_name -> dprelease.plugin.v1.ExpectedError
+	19, // 15: dprelease.plugin.v1.Plan.finish:type_name -> dprelease.plugin.v1.Finish
+	16, // 16: dprelease.plugin.v1.Plan.queries:type_name -> dprelease.plugin.v1.Query
+	17, // 17: dprelease.plugin.v1.Query.cells:type_name -> dprelease.plugin.v1.Split
+	18, // 18: dprelease.plugin.v1.Query.coordinates:type_name -> dprelease.plugin.v1.Coordinate
+	20, // 19: dprelease.plugin.v1.Finish.constants:type_name -> dprelease.plugin.v1.Constant
+	21, // 20: dprelease.plugin.v1.Finish.noise:type_name -> dprelease.plugin.v1.NoiseColumns
+	22, // 21: dprelease.plugin.v1.NoiseColumns.quantiles:type_name -> dprelease.plugin.v1.Quantiles
+	4,  // 22: dprelease.plugin.v1.Field.type:type_name -> dprelease.plugin.v1.FieldType
+	26, // 23: dprelease.plugin.v1.ExpectedError.linear:type_name -> dprelease.plugin.v1.Linear
+	25, // 24: dprelease.plugin.v1.ExpectedError.over:type_name -> dprelease.plugin.v1.Term
+	25, // 25: dprelease.plugin.v1.ExpectedError.above:type_name -> dprelease.plugin.v1.Term
+	26, // 26: dprelease.plugin.v1.Term.linear:type_name -> dprelease.plugin.v1.Linear
+	10, // 27: dprelease.plugin.v1.ReleaseRequest.public:type_name -> dprelease.plugin.v1.Public
+	5,  // 28: dprelease.plugin.v1.ReleaseRequest.target:type_name -> dprelease.plugin.v1.Point
+	15, // 29: dprelease.plugin.v1.ReleaseRequest.plan:type_name -> dprelease.plugin.v1.Plan
+	1,  // 30: dprelease.plugin.v1.ReleaseRequest.lane:type_name -> dprelease.plugin.v1.Lane
+	29, // 31: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
+	34, // 32: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
+	6,  // 33: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
+	9,  // 34: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
+	27, // 35: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseRequest
+	30, // 36: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	30, // 37: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	32, // 38: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
+	35, // 39: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
+	37, // 40: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
+	39, // 41: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
+	7,  // 42: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
+	14, // 43: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
+	28, // 44: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
+	31, // 45: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	31, // 46: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	33, // 47: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
+	36, // 48: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
+	38, // 49: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
+	40, // 50: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
+	42, // [42:51] is the sub-list for method output_type
+	33, // [33:42] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_mechanism_proto_init() }
@@ -2932,7 +3193,7 @@ func file_mechanism_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mechanism_proto_rawDesc), len(file_mechanism_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   33,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -107,7 +107,7 @@ func believed(p *plan.Priced) []report.Belief {
 			return slices.ContainsFunc(j.Of(name).Dataset.Lookups, func(l job.Lookup) bool { return l.Public })
 		}),
 		report.BelievedPlugin: slices.ContainsFunc(p.Releases(),
-			func(r *plan.PricedRelease) bool { builtin, _ := r.Mech.Origin(); return !builtin }),
+			func(r *plan.PricedRelease) bool { builtin, _ := r.Mech.Origin(); return !builtin && len(r.Plan.Queries) == 0 }), // P39
 	}
 	return slices.DeleteFunc(slices.Clone(report.Beliefs), func(b report.Belief) bool { return !rests[b] })
 }
@@ -197,10 +197,12 @@ func resultOf(builtin bool, r *plan.PricedRelease, keys *plan.PricedKeys) string
 	switch {
 	case builtin:
 		return ""
-	case r.Plan.Finish != nil && (keys == nil || r.Apart): // else it plans again once rows were read
-		return report.ResultApart
+	case r.Plan.Finish == nil || keys != nil && !r.Apart: // it plans again once rows were read
+		return report.ResultTrusted
+	case len(r.Plan.Queries) > 0:
+		return report.ResultEnforced
 	}
-	return report.ResultTrusted
+	return report.ResultApart
 }
 
 func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) (report.Release, error) {

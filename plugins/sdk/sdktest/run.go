@@ -61,6 +61,7 @@ func describe(m sdk.Mechanism) (sdk.Description, error) {
 	if !reflect.DeepEqual(d, m.Describe()) {
 		return d, errors.New("describe answers differently when asked twice")
 	}
+	d = d.Whole()
 	return d, d.Check()
 }
 
@@ -70,6 +71,11 @@ func Plan(m sdk.Mechanism, req sdk.PlanRequest) (sdk.Description, sdk.Plan, erro
 	d, err := describe(m)
 	if err != nil {
 		return d, sdk.Plan{}, err
+	}
+	if d.DeclaresQuery {
+		if _, req, err = req.Ungrouped(); err != nil {
+			return d, sdk.Plan{}, refusal{err}
+		}
 	}
 	plan, err := m.Plan(req)
 	if err != nil {
@@ -85,7 +91,10 @@ func Plan(m sdk.Mechanism, req sdk.PlanRequest) (sdk.Description, sdk.Plan, erro
 	if d.DeclaresFinish != (plan.Finish != nil) {
 		return d, plan, errors.New("plan: a mechanism says DeclaresFinish exactly where its plans have a Finish")
 	}
-	if !d.SelfNoising {
+	if d.DeclaresQuery != (len(plan.Queries) > 0) {
+		return d, plan, errors.New("plan: a mechanism says DeclaresQuery exactly where its plans have Queries")
+	}
+	if !d.SelfNoising && !d.DeclaresQuery {
 		if _, err := calls.New(plan.Event); err != nil {
 			return d, plan, fmt.Errorf("plan: %w", err)
 		}

@@ -139,6 +139,10 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 			failed++
 			continue
 		}
+		if plan.Event == nil { // the host makes the rest of a plan with queries, and its releases
+			r.Requests = tried
+			continue
+		}
 		if f := price(req, plan); f != nil {
 			r.add(*f)
 		}

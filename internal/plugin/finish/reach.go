@@ -1,0 +1,283 @@
+package finish
+
+import (
+	"errors"
+	"math"
+	"math/big"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// coordinate is an sdk.Coordinate whose value is output at of the evaluator.
+type coordinate struct {
+	sdk.Coordinate
+	at          int
+	low, high   float64 // of weighted values
+	inverse     float64 // of the lattice
+	least, most int64   // the whole numbers of low and high
+}
+
+// number is the weighted value of a row, held to its range: 0 where it is no number.
+func (c *coordinate) number(x float64, weights []float64, row int) float64 {
+	x = math.Min(math.Max(x, c.Low), c.High)
+	if weights != nil {
+		x *= weights[row]
+	}
+	if x != x {
+		return 0
+	}
+	return math.Min(math.Max(x, c.low), c.high)
+}
+
+// whole rounds a number to steps of the lattice, halves up. It never falls as the number grows.
+func (c *coordinate) whole(x float64) int64 { return int64(math.Floor(x*c.inverse + 0.5)) }
+
+// norm holds vectors of whole numbers to an L2 norm.
+type norm struct {
+	limit   float64 // of the numbers
+	inverse float64 // of the lattice
+	whole   int64   // the limit in whole steps, rounded down
+	out     []int64
+}
+
+// hold scales a vector down to the norm and rounds it toward zero.
+//
+// # Contract
+//
+// The squares of the result add up to at most whole². It is 0 where floating point leaves doubt.
+// Proof: query.proof.md. // P39
+func (n *norm) hold(row []float64) []int64 {
+	square := 0.0
+	for _, x := range row {
+		square += x * x
+	}
+	scale := 1.0
+	if length := math.Sqrt(square); length > n.limit {
+		scale = n.limit / length
+	}
+	for range 8 {
+		if n.rounded(row, scale) {
+			return n.out
+		}
+		scale *= 1 - 0x1p-40
+	}
+	clear(n.out)
+	return n.out
+}
+
+// rounded rounds a scaled vector toward zero, and reports whether it keeps to the norm.
+func (n *norm) rounded(row []float64, scale float64) bool {
+	sum := int64(0)
+	for j, x := range row {
+		steps := x * scale * n.inverse
+		if !(math.Abs(steps) < 2*mostNorm) { // squares of small numbers underflowed
+			return false
+		}
+		n.out[j] = int64(steps)
+		sum += n.out[j] * n.out[j]
+	}
+	return sum <= n.whole*n.whole
+}
+
+// mostNorm bounds a norm in whole steps, so that the squares of sdk.MaxExpressions numbers below twice of it add up below 2^63.
+const mostNorm = 1 << 26
+
+// bound finds the whole numbers between which the coordinates of a row lie. Steps is the number of steps, a power of
+// two, in which a range is cut whose lattice the host chooses.
+func (q *query) bound(declared sdk.Query, weights [2]float64, steps int) error {
+	if declared.Norm > 0 {
+		q.norm = &norm{limit: declared.Norm * weights[1], out: make([]int64, len(q.coordinates))}
+		q.row = make([]float64, len(q.coordinates))
+		steps = min(steps, 25)
+	}
+	if steps < 1 {
+		return errors.New("the sums of so many rows have no room")
+	}
+	for i := range q.coordinates {
+		c := &q.coordinates[i]
+		c.low, c.high = math.Min(c.Low*weights[0], c.Low*weights[1]), math.Max(c.High*weights[0], c.High*weights[1])
+		size := math.Max(math.Abs(c.low), math.Abs(c.high))
+		if q.norm != nil {
+			size = q.norm.limit
+		}
+		if math.IsInf(2*size, 0) {
+			return errors.New("the range is too wide")
+		}
+		if c.Lattice == 0 {
+			_, e := math.Frexp(size) // 2^(e−1) ≤ size < 2^e
+			c.Lattice = math.Ldexp(1, max(e-1-steps, -1000))
+		}
+		c.inverse = 1 / c.Lattice
+		if !(size*c.inverse < 1<<42) || math.IsInf(c.inverse, 0) {
+			return errors.New("the lattice is too fine for the range")
+		}
+		c.least, c.most = c.whole(c.low), c.whole(c.high)
+	}
+	if n := q.norm; n != nil {
+		n.inverse = q.coordinates[0].inverse
+		if n.whole = int64(n.limit * n.inverse); !(n.limit*n.inverse < mostNorm) {
+			return errors.New("the lattice is too fine for the norm")
+		}
+	}
+	return nil
+}
+
+// most is the largest magnitude that a row adds to a number.
+func (q *query) most() int64 {
+	m := int64(0)
+	for i := range q.coordinates {
+		m = max(m, -q.coordinates[i].least, q.coordinates[i].most)
+	}
+	if q.norm != nil {
+		m = min(m, q.norm.whole)
+	}
+	return m
+}
+
+// fits reports whether so many rows, each counted so often, stay below 2^62.
+func fits(most, times, rows int64) bool {
+	x := new(big.Int).Mul(big.NewInt(most), big.NewInt(times))
+	return x.Mul(x, big.NewInt(rows)).BitLen() <= 62
+}
+
+// length bounds a vector of whole numbers: its L1 norm, and the square of its L2 norm.
+type length struct{ one, square *big.Int }
+
+// reach bounds the vectors of rows in one group: what one adds, and what changes where another takes its place or none.
+type reach struct {
+	arrive, swap length
+	parts, touch int64 // the numbers of a group, and those that one row can add to
+}
+
+// reach finds the bounds of a query. A row may always vanish: nothing is gained by a range that excludes 0. // P24
+func (q *query) reach() reach {
+	r := reach{arrive: zero(), swap: zero(), touch: int64(len(q.coordinates))}
+	r.parts = int64(q.places) * r.touch
+	for i := range q.coordinates {
+		c := &q.coordinates[i]
+		r.arrive.side(max(-c.least, c.most))
+		r.swap.side(max(c.most, 0) - min(c.least, 0))
+	}
+	if n := q.norm; n != nil {
+		// Σ|v| ≤ √(d·Σv²)
+		d := big.NewInt(r.touch)
+		ball := func(radius int64) length {
+			s := big.NewInt(radius)
+			s.Mul(s, s)
+			return length{one: new(big.Int).Add(new(big.Int).Sqrt(new(big.Int).Mul(d, s)), big.NewInt(1)), square: s}
+		}
+		r.arrive, r.swap = r.arrive.smaller(ball(n.whole)), r.swap.smaller(ball(2*n.whole))
+	}
+	if q.places > 1 { // two rows may be in different cells
+		r.swap = r.swap.larger(length{double(r.arrive.one), double(r.arrive.square)})
+	}
+	return r
+}
+
+func zero() length { return length{new(big.Int), new(big.Int)} }
+
+func double(x *big.Int) *big.Int { return new(big.Int).Lsh(x, 1) }
+
+// side adds a side to a box.
+func (l length) side(x int64) {
+	side := big.NewInt(x)
+	l.one.Add(l.one, side)
+	l.square.Add(l.square, side.Mul(side, side))
+}
+
+func (l length) smaller(o length) length {
+	return length{smallest(l.one, o.one), smallest(l.square, o.square)}
+}
+
+func (l length) larger(o length) length {
+	return length{largest(l.one, o.one), largest(l.square, o.square)}
+}
+
+func smallest(a, b *big.Int) *big.Int {
+	if a.Cmp(b) <= 0 {
+		return a
+	}
+	return b
+}
+
+func largest(a, b *big.Int) *big.Int {
+	if a.Cmp(b) >= 0 {
+		return a
+	}
+	return b
+}
+
+// units bounds the rows of a unit: in at most groups of so many cells, at most rows in each, each of which counts times times.
+type units struct {
+	cells, groups, rows, times int64
+	switches                   bool    // a replaced unit may be in other groups than before
+	scale                      float64 // a sum times scale stands for the population
+}
+
+// unitsOf reads the public facts about units. Without a column of groups there is one.
+func unitsOf(group sdk.Column, limit *sdk.Cap) units {
+	u := units{cells: max(1, int64(len(group.Domain))), groups: 1, rows: 1, times: limit.Each(), scale: 1}
+	// Of the rows of a unit that pass, others may be kept: its groups then change though no column does. // P22
+	u.switches = u.cells > 1 && (limit != nil || !group.Immutable)
+	if limit != nil {
+		u.rows, u.groups = limit.Rows, limit.Groups
+		if len(group.Domain) == 0 {
+			u.groups = 1 // at most so many rows in all
+		}
+	}
+	return u
+}
+
+// steps returns how often a range is cut in two by a lattice that the host chooses: noise then spans about a million
+// steps, and the sums of all rows have room.
+func (u units) steps(coordinates int, epsilon float64, rows int64) int {
+	moves := float64(coordinates) * float64(u.groups) * float64(u.rows) / epsilon
+	room := 60 - int(math.Ceil(math.Log2(float64(u.times)))+math.Ceil(math.Log2(float64(rows))))
+	return min(max(20-int(math.Max(-1000, math.Min(1000, math.Floor(math.Log2(moves))))), 10), 40, room)
+}
+
+// claim is the sensitivity of the sums of all groups: P22 with the vectors of reach.
+func (r reach) claim(u units) sdk.Claim {
+	k, rows := min(u.groups, u.cells), new(big.Int).Mul(big.NewInt(u.rows), big.NewInt(u.times))
+	least := k // of the groups that both versions of a unit have rows in
+	if u.switches {
+		least = max(0, 2*k-u.cells)
+	}
+	move := func(swap, arrive *big.Int) *big.Int {
+		at := func(both int64) *big.Int {
+			x := new(big.Int).Mul(big.NewInt(both), swap)
+			return x.Add(x, new(big.Int).Mul(big.NewInt(2*(k-both)), arrive))
+		}
+		return largest(at(least), at(k))
+	}
+	several := func(x *big.Int) *big.Int { return new(big.Int).Mul(big.NewInt(k), x) }
+	times := func(x, by *big.Int) *big.Int { return new(big.Int).Mul(x, by) }
+	squared := times(rows, rows)
+	c := sdk.Claim{
+		L1: privacy.Sensitivity{AddRemove: up(times(several(r.arrive.one), rows)), ReplaceOne: up(times(move(r.swap.one, r.arrive.one), rows))},
+		L2: privacy.Sensitivity{AddRemove: root(times(several(r.arrive.square), squared)),
+			ReplaceOne: root(times(move(r.swap.square, r.arrive.square), squared))},
+	}
+	touch := min(r.parts, r.touch*min(u.rows, r.parts))
+	if c.Coordinates = k * min(r.parts, 2*touch); u.switches {
+		c.Coordinates = min(2*k*touch, u.cells*r.parts)
+	}
+	return c
+}
+
+// up is x as a float64, rounded up (P17).
+func up(x *big.Int) float64 {
+	f, _ := new(big.Float).SetPrec(53).SetMode(big.ToPositiveInf).SetInt(x).Float64()
+	return f
+}
+
+// root is the square root of x, rounded up.
+func root(x *big.Int) float64 {
+	f, _ := new(big.Float).SetPrec(400).Sqrt(new(big.Float).SetPrec(400).SetInt(x)).Float64()
+	square := func(f float64) *big.Rat { r := new(big.Rat).SetFloat64(f); return r.Mul(r, r) }
+	for square(f).Cmp(new(big.Rat).SetInt(x)) < 0 {
+		f = math.Nextafter(f, math.Inf(1))
+	}
+	return f
+}
