@@ -19,6 +19,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/finish"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/count"
@@ -47,9 +48,20 @@ type call struct {
 }
 
 func (w within) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
-	return w.Mechanism.Plan(r)
+	if !w.Describe().DeclaresQuery {
+		return w.Mechanism.Plan(r)
+	}
+	_, one, err := r.Ungrouped()
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	p, err := w.Mechanism.Plan(one)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	return finish.Complete(p, r)
 }
-func (w within) About() sdk.Description         { return w.Describe() }
+func (w within) About() sdk.Description         { return w.Describe().Whole() }
 func (w within) Origin() (bool, string)         { return true, "" }
 func (w within) Validate(json.RawMessage) error { return nil }
 func (w within) Close()                         {}
@@ -57,12 +69,34 @@ func (w within) Confined() string               { return "" }
 
 // Release lets the mechanism read what it is fed.
 func (w within) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, privacy.Event, error) {
+	if len(r.Plan.Queries) > 0 {
+		return w.declared(ctx, r, feed)
+	}
 	fed := &collected{}
 	if err := feed(ctx, fed); err != nil {
 		return sdk.Result{}, nil, err
 	}
 	result, err := w.Mechanism.Release(ctx, r, fed, noted{calls: w.calls})
 	return result, r.Plan.Event, err
+}
+
+// declared has the host add up what the mechanism declares.
+func (w within) declared(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error) (sdk.Result, privacy.Event, error) {
+	sums, err := host.Queried(ctx, r, feed)
+	if err != nil {
+		return sdk.Result{}, nil, err
+	}
+	events, err := host.LinearCalls(r.Plan.Event)
+	if err != nil {
+		return sdk.Result{}, nil, err
+	}
+	for i, e := range events {
+		if _, err := (noted{calls: w.calls}).add(e, sums[i]); err != nil {
+			return sdk.Result{}, nil, err
+		}
+	}
+	p, err := finish.New(r.Plan)
+	return p.Result(sums), r.Plan.Event, err
 }
 
 type collected struct{ batches []sdk.Batch }
@@ -110,7 +144,8 @@ func (n noted) add(e privacy.Event, v []int64) ([]int64, error) {
 // shelf are the mechanisms of a job.
 type shelf struct{ calls *[]call }
 
-var mechanisms = map[string]sdk.Mechanism{"count": count.Mechanism{}, "sum": sumof.Mechanism{}, "mean": mean.Mechanism{}, "unit_rows": unitrows.Mechanism{}}
+var mechanisms = map[string]sdk.Mechanism{"count": count.Mechanism{}, "sum": sumof.Mechanism{}, "mean": mean.Mechanism{}, "unit_rows": unitrows.Mechanism{},
+	"declared": declared{}}
 
 func (s shelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
 	return within{mechanisms[name], s.calls}, nil

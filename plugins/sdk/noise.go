@@ -38,7 +38,7 @@ func NoiseTail(e privacy.Event, probability float64) float64 {
 	return math.Inf(1)
 }
 
-// firstDeviation is that of the noise of the first vector of a release.
+// firstDeviation returns the deviation of the noise in the first vector of a release.
 func firstDeviation(e privacy.Event) float64 {
 	if all, ok := e.(privacy.Compose); ok {
 		return NoiseDeviation(all.Events[0])

@@ -147,7 +147,8 @@ func (q *Queries) errors(plan sdk.Plan) (out []sdk.ExpectedError) {
 	}
 	for _, o := range plan.Output {
 		f, err := expression(o, columnsOf(plan.Finish))
-		if err != nil || f.Root.Op != formula.Read || slices.ContainsFunc(plan.Errors, func(e sdk.ExpectedError) bool { return e.Field == o.Name }) {
+		said := slices.ContainsFunc(plan.Errors, func(e sdk.ExpectedError) bool { return e.Field == o.Name })
+		if err != nil || f.Root.Op != formula.Read || said {
 			continue // New says what is wrong
 		}
 		for k, n := range plan.Finish.Noise {

@@ -52,7 +52,7 @@ type split struct {
 	places []int32 // of the entries of that dictionary
 }
 
-// block is what the expressions give in the rows of a batch.
+// block holds the values of the expressions in the rows of a batch.
 type block struct {
 	values []table.Values
 	groups []int32 // nil for one group
@@ -221,7 +221,7 @@ func (q *Queries) Write(b sdk.Batch) error {
 	return nil
 }
 
-// Close says that there are no more rows.
+// Close does nothing: there are no more rows.
 func (q *Queries) Close() error { return nil }
 
 // Sums are the sums of the rows that were written, each row counted as often as the cap says.

@@ -45,7 +45,7 @@ func (p *Plugin) declared(ctx context.Context, req sdk.ReleaseRequest, feed func
 func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64,
 	privacy.Event, error) {
 	if len(req.Plan.Queries) > 0 {
-		vectors, err := queried(ctx, req, feed)
+		vectors, err := Queried(ctx, req, feed)
 		if errors.Is(err, errVector) {
 			err = p.fault(CodeNoiseFailed)
 		}
@@ -59,13 +59,13 @@ func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, feed func(
 	return s.vectors, happened, err
 }
 
-// queried makes the sums of declared queries, in this process. An error is errVector, or one of the feed's own.
+// Queried makes the sums of declared queries, in this process. An error is errVector, or one of the feed's own.
 //
 // # Contract
 //
 // No code of the plugin runs, and none sees a row. The vectors have the sensitivities that the plan's event names.
 // Proof: ../finish/query.proof.md. // P39
-func queried(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
+func Queried(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
 	q, err := finish.Read(req.Plan, req.Params, req.Public)
 	if err != nil {
 		return nil, errVector

@@ -36,6 +36,7 @@ func allModes() map[string]func(args []string) {
 		"good":  func([]string) { serve.Mechanisms(sum{}) },
 		"two":   func([]string) { serve.Mechanisms(sum{name: "one"}, sum{name: "other"}) },
 		"total": func(a []string) { serve.Mechanisms(total{sum{name: a[0]}}) },
+		"query": func(a []string) { serve.Mechanisms(query{sum{name: a[0]}}) },
 		"raw":   func(a []string) { serveRaw(a[0]) },
 		"sleep": func([]string) {
 			time.Sleep(time.Minute)

@@ -8,6 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/finish"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -23,7 +24,7 @@ func (ms Mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error)
 	if !ok {
 		return nil, errUnknown
 	}
-	schema, err := params.Compile(m.Describe().Params)
+	schema, err := params.Compile(m.Describe().Whole().Params)
 	return mechanism{m, schema}, err
 }
 
@@ -33,12 +34,23 @@ type mechanism struct {
 	schema *params.Schema
 }
 
-func (m mechanism) About() sdk.Description                { return m.Describe() }
+func (m mechanism) About() sdk.Description                { return m.Describe().Whole() }
 func (m mechanism) Origin() (builtin bool, sha256 string) { return true, "" }
 func (m mechanism) Confined() string                      { return "" }
 func (m mechanism) Validate(raw json.RawMessage) error    { return plan.ValidateParams(m.schema, raw) }
 func (m mechanism) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
-	return m.Mechanism.Plan(r)
+	if !m.Describe().DeclaresQuery {
+		return m.Mechanism.Plan(r)
+	}
+	_, one, err := r.Ungrouped()
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	p, err := m.Mechanism.Plan(one)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	return finish.Complete(p, r)
 }
 
 // NoPast knows no earlier job, so it plans a first one.

@@ -18,6 +18,9 @@ var errCalls = errors.New("the mechanism makes other noise calls than it planned
 func (ms Mechanisms) Sums(ctx context.Context, rel *plan.PlannedRelease, _ bool,
 	feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
 	req := rel.Request()
+	if len(req.Plan.Queries) > 0 {
+		return host.Queried(ctx, req, feed)
+	}
 	calls, err := host.LinearCalls(req.Plan.Event)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ var (
 	someDescription = sdk.Description{
 		Name: "mean", Version: "1.2.3", Summary: "a mean", Params: []byte(`{"type":"object"}`),
 		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}, Designs: []string{"full", "srswor"}, SelfNoising: true,
-		Grouped: true, Capped: true, Linear: true, Weighted: true, DeclaresFinish: true,
+		Grouped: true, Capped: true, Linear: true, Weighted: true, DeclaresFinish: true, DeclaresQuery: true,
 	}
 	someRequest = sdk.PlanRequest{
 		Params: []byte(`{"column":"x"}`),
@@ -41,7 +41,9 @@ var (
 		Errors: []sdk.ExpectedError{{Field: "estimate", NoiseSD: 1.5, Half95: 3, Note: "noise only", Over: &sdk.Term{NoiseSD: 1, Half95: 2, Unsure: 3, Linear: sdk.Linear{Column: "x", Low: 1, High: 2, Scale: 3, Adds: "y"}}, Above: &sdk.Term{NoiseSD: 4, Half95: 5, Unsure: 6, Linear: sdk.Linear{Column: "x", Low: 1, High: 2, Scale: 3, Adds: "y"}},
 			Linear: &sdk.Linear{Column: "x", Low: -1, High: 2, Scale: 0.5, Adds: "y"}, SamplingNote: "never both, but both are carried", Unsure: 0.5}},
 		Finish: &sdk.Finish{Constants: []sdk.Constant{{Name: "step", Numbers: []float64{0.5}, Texts: []string{"never both, but both are carried"}}},
-			Noise: []sdk.NoiseColumns{{Columns: []string{"sum"}, Quantiles: &sdk.Quantiles{Edges: []float64{1, 2}, At: []float64{0.5}}}}},
+			Noise: []sdk.NoiseColumns{{Columns: []string{"sum"}, Quantiles: &sdk.Quantiles{Edges: []float64{1, 2}, At: []float64{0.5}}, Units: []float64{0.5}}}},
+		Queries: []sdk.Query{{Cells: []sdk.Split{{Value: "g", Texts: []string{"a"}, Count: 3}}, Norm: 2,
+			Coordinates: []sdk.Coordinate{{Value: "x", Low: -1, High: 2, Lattice: 0.5}}}}, Noise: "laplace",
 	}
 	someRelease = sdk.ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, InRho: true, Plan: somePlan}
 )
@@ -133,7 +135,7 @@ func TestNotEncoded(t *testing.T) {
 		},
 		"column-type": func(r *sdk.ReleaseRequest) { r.Public.Columns = []sdk.Column{{Name: "x", Missing: sdk.MissingDrop}} },
 		"missing":     func(r *sdk.ReleaseRequest) { r.Public.Columns = []sdk.Column{{Name: "x", Type: sdk.Number}} },
-		"event":       func(r *sdk.ReleaseRequest) { r.Plan.Event = nil },
+		"event":       func(r *sdk.ReleaseRequest) { r.Plan.Event, r.Plan.Queries = nil, nil },
 		"field-type":  func(r *sdk.ReleaseRequest) { r.Plan.Output = []sdk.Field{{Name: "x", Type: "bool"}} },
 		"granularity": func(r *sdk.ReleaseRequest) {
 			r.Plan.Output = []sdk.Field{{Name: "x", Type: sdk.Float64, Granularity: math.NaN()}}

@@ -106,8 +106,10 @@ func believed(p *plan.Priced) []report.Belief {
 		report.BelievedLookup: slices.ContainsFunc(j.TableNames(), func(name string) bool {
 			return slices.ContainsFunc(j.Of(name).Dataset.Lookups, func(l job.Lookup) bool { return l.Public })
 		}),
-		report.BelievedPlugin: slices.ContainsFunc(p.Releases(),
-			func(r *plan.PricedRelease) bool { builtin, _ := r.Mech.Origin(); return !builtin && len(r.Plan.Queries) == 0 }), // P39
+		report.BelievedPlugin: slices.ContainsFunc(p.Releases(), func(r *plan.PricedRelease) bool {
+			builtin, _ := r.Mech.Origin()
+			return !builtin && len(r.Plan.Queries) == 0 // P39
+		}),
 	}
 	return slices.DeleteFunc(slices.Clone(report.Beliefs), func(b report.Belief) bool { return !rests[b] })
 }

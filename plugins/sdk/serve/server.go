@@ -31,7 +31,7 @@ type server struct {
 func newServer(mechanisms []sdk.Mechanism) (*server, error) {
 	s := &server{byName: map[string]sdk.Mechanism{}, order: mechanisms}
 	for _, m := range mechanisms {
-		d := m.Describe()
+		d := m.Describe().Whole()
 		if err := d.Check(); err != nil {
 			return nil, fmt.Errorf("serve: %w", err)
 		}
