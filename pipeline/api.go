@@ -6,7 +6,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
@@ -127,4 +126,4 @@ func (o *Outcome) WriteDetail(w io.Writer) error { return o.whole.WriteDetail(w)
 
 // LedgerOf returns the address of the ledger that the job names, or of the default
 // one in the job's folder.
-func LedgerOf(j *Job) (ledger.Address, error) { return budget.LedgerOf(j.whole) }
+func LedgerOf(j *Job) (ledger.Address, error) { return pipeline.LedgerOf(j.whole) }

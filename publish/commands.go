@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/data/whole"
-	"github.com/dprelease/dprelease/internal/run/output/stored"
+	"github.com/dprelease/dprelease/internal/output/stored"
 	"github.com/dprelease/dprelease/internal/say/prose"
 	"github.com/dprelease/dprelease/internal/say/publication"
 	"github.com/dprelease/dprelease/publish/compared"

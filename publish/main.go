@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/run/output/stored"
+	"github.com/dprelease/dprelease/internal/output/stored"
 	"github.com/dprelease/dprelease/internal/say/prose"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/run/output/stored/storedtest"
+	"github.com/dprelease/dprelease/internal/output/stored/storedtest"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -202,7 +202,7 @@ func TestLinksNoTableAndNoLedger(t *testing.T) {
 		t.Fatalf("%d packages", len(deps))
 	}
 	// The kernel of texts, the check against a schema, and the reader of stored folders hold nothing private.
-	light := []string{house + "internal/job/lang", house + "internal/job/params", house + "internal/run/output/stored"}
+	light := []string{house + "internal/job/lang", house + "internal/job/params", house + "internal/output/stored"}
 	for _, d := range deps {
 		if slices.Contains(light, d) {
 			continue

@@ -15,7 +15,6 @@ import (
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -72,7 +71,7 @@ func (e *environment) ledgerAddress(ctx context.Context, args []string) (ledger.
 		if problems := command.ProblemsOf(err); j == nil || err != nil && problems == nil || slices.ContainsFunc(problems, aboutBudget) {
 			return ledger.Address{}, err
 		}
-		return budget.LedgerOf(j)
+		return pipeline.LedgerOf(j)
 	case text != "" && !strings.Contains(text, ":"):
 		text = "sqlite:" + text
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/file"
-	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 )

@@ -18,7 +18,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
 	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"

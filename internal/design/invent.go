@@ -15,9 +15,8 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/whole"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/internal/run/budget"
-	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
@@ -164,7 +163,7 @@ func (s *Session) runInvented(ctx context.Context, text string, of *job.Job, dir
 	if err != nil {
 		return nil, err
 	}
-	at, err := budget.LedgerOf(j)
+	at, err := pipeline.LedgerOf(j)
 	if err != nil || at.Full() != "sqlite:"+filepath.Join(dir, way, "budget.db") ||
 		j.Dataset.Source.Path != filepath.Join(dir, "invented.csv") || j.Output.Dir != filepath.Join(dir, way, "out") {
 		return nil, errOwn

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/ledger"

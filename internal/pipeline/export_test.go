@@ -4,7 +4,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/output"
 )
 
 // Disk is the seam of the file system.

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/internal/run/engine"
-	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -160,6 +160,5 @@ func (o Options) programs(j *Job) run.Programs {
 }
 
 func (o Options) budget(watch func(run.Progress)) budget.Options {
-	return budget.Options{Again: o.Again, Revise: o.Revise, Wait: o.Wait, CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
-		Lease: o.lease, Hold: o.hour.publishes, Disk: o.disk, Observe: watch, Reach: o.reach}
+	return budget.Options{Again: o.Again, Revise: o.Revise, Wait: o.Wait, Lease: o.lease, Observe: watch, Reach: o.reach}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
-	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/run/budget"
-	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/report"
 )
@@ -86,6 +86,7 @@ type attempt struct {
 	pages    *report.Page
 	out      *output.Folder
 	engine   run.Engine
+	made     string // says that the ledger is new, "" where it is not
 	undo     []func()
 }
 
@@ -104,14 +105,13 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 	j := a.job
 	a.set = run.NewMechanisms(ctx, j, a.o.programs(j))
 	a.later(a.set.Close)
-	spending := a.o.budget(a.watch)
 	if far := address.Is(j.Output.Dir); far && a.o.Diagnostics {
 		return nil, j.Wrong("output.dir", "is in object storage, and private facts are written to a folder of this machine only",
 			"leave --diagnostics out")
 	} else if !far {
 		output.RemoveStale(filepath.Dir(j.Output.Dir))
 	}
-	if a.priced, err = plan.Make(ctx, j, a.set, budget.Remembered{}); err != nil {
+	if a.priced, err = plan.Make(ctx, j, a.set, remembered{}); err != nil {
 		return nil, err
 	}
 	if a.ids, err = budget.NewIDs(a.priced); err != nil {
@@ -119,7 +119,7 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 	}
 	a.watch(run.Progress{Kind: "plan"})
 	a.o.reach("planned")
-	if err := budget.SizeIsPublic(ctx, j); err != nil {
+	if err := sizeIsPublic(ctx, j); err != nil {
 		return nil, err
 	}
 	// A table that cannot be read leaves nothing behind, not even a new ledger.
@@ -131,20 +131,29 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 		return nil, err
 	}
 	a.o.reach("opened")
-	if a.budget, err = budget.Open(ctx, a.priced, a.table, a.ids, spending); err != nil {
+	books, made, err := a.open(ctx)
+	if err != nil {
 		return nil, err
 	}
-	a.later(func() { a.budget.Close() })
+	a.made = made
+	a.later(func() { books.Close() })
+	if a.budget, err = budget.New(a.priced, books, a.table, a.ids, a.o.budget(a.watch)); err != nil {
+		return nil, err
+	}
 	a.o.reach("ledger")
-	a.budget.Tidy(ctx)
+	a.tidy(ctx)
 	if a.measured, err = a.o.measure(ctx, a.priced, a.table, a.set, a.budget); err != nil {
 		return nil, err
 	}
-	if a.looked, err = budget.LookedAt(ctx, a.budget.Ledger, j); err != nil {
+	if a.looked, err = lookedAt(ctx, a.budget.Ledger, j); err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
-	if found, err := a.budget.Released(ctx, a.table); found != nil || err != nil {
-		return again(j, found), err
+	found, err := a.budget.Released(ctx, a.table)
+	if found != nil || err != nil {
+		return a.again(ctx, found, err)
+	}
+	if err := free(j); err != nil {
+		return nil, err
 	}
 	return nil, a.budget.OpenSamples(ctx, a.table)
 }
@@ -198,8 +207,8 @@ func (a *attempt) pay(ctx context.Context) (*Outcome, error) {
 	if a.looked == nil {
 		a.watch(run.Progress{Kind: "not-looked-at", Message: notLookedAt})
 	}
-	found, err := a.budget.Debit(ctx, a.table, a.out)
-	return again(a.job, found), err
+	found, err := a.budget.Debit(ctx, a.table, a.out.Temp)
+	return a.again(ctx, found, err)
 }
 
 // draw draws all samples and makes all releases under the lease of the debit, and delivers them.
@@ -244,13 +253,14 @@ func (a *attempt) deliver(interruptible context.Context, r *run.Runner) (*Outcom
 			return nil, err
 		}
 	}
-	a.report.Budget, a.report.Look = b.Account(), a.looked
+	a.report.Budget, a.report.Look = a.account(), a.looked
 	outcome, err := deliver(ctx, r, a.report, a.pages, a.out, b, a.o.reach, func() error { return a.o.hour.publishes(interruptible) })
 	if err != nil {
 		known := failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 		b.Failed(ctx, t, known, false)
 		return nil, known
 	}
+	outcome.made = a.made
 	a.o.reach("visible")
 	if err := b.Published(ctx, b.Ticket.Release); err != nil {
 		return nil, err
@@ -289,15 +299,6 @@ func (o Options) measure(ctx context.Context, p *plan.Priced, t *run.OpenedTable
 	return s.Measured(), nil
 }
 
-// again is the outcome of a run that found its releases made: nil where there are none.
-func again(j *Job, e *budget.Earlier) *Outcome {
-	if e == nil {
-		return nil
-	}
-	return &Outcome{Already: true, Dir: e.Dir, Report: e.Report, Results: e.Results, asked: j.Output.Formats,
-		reworded: !output.SameWords(j, &e.Report)}
-}
-
 // deliver makes all files of all releases, has them stored, and puts the folder
 // that holds them in place, once hold returns.
 func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report.Page, out *output.Folder, b *budget.Budget,
@@ -330,5 +331,5 @@ func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report
 	if err := out.Publish(); err != nil {
 		return nil, output.Unpublished(err)
 	}
-	return &Outcome{Dir: out.Final, Report: rep, Results: r.Results, made: b.Made}, nil
+	return &Outcome{Dir: out.Final, Report: rep, Results: r.Results}, nil
 }

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/internal/run/look"
-	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -67,7 +66,7 @@ func Check(ctx context.Context, j *Job, o Options) error {
 	if _, err := priceOf(ctx, j, o); err != nil {
 		return err
 	}
-	_, err := budget.LedgerOf(j)
+	_, err := LedgerOf(j)
 	return err
 }
 
@@ -109,7 +108,7 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 	if over != nil {
 		return done, over
 	}
-	done.report.Budget, err = budget.Forecast(ctx, p)
+	done.report.Budget, err = forecast(ctx, p)
 	return done, err
 }
 
@@ -118,7 +117,7 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 func Pricer(ctx context.Context, j *Job, o Options) (price func(context.Context, *Job) (report.Report, error), stop func()) {
 	set := run.NewMechanisms(ctx, j, o.programs(j))
 	return func(ctx context.Context, variant *Job) (report.Report, error) {
-		p, err := plan.Make(ctx, variant, set, budget.Remembered{})
+		p, err := plan.Make(ctx, variant, set, remembered{})
 		if err != nil {
 			return report.Report{}, err
 		}
@@ -130,7 +129,7 @@ func Pricer(ctx context.Context, j *Job, o Options) (price func(context.Context,
 func priceOf(ctx context.Context, j *Job, o Options) (*plan.Priced, error) {
 	set := run.NewMechanisms(ctx, j, o.programs(j))
 	defer set.Close()
-	return plan.Make(ctx, j, set, budget.Remembered{})
+	return plan.Make(ctx, j, set, remembered{})
 }
 
 // MarshalJSON is the plan as a report without results.
@@ -155,7 +154,7 @@ func TakeLook(ctx context.Context, j *Job, o Options) (*look.Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	return look.Take(ctx, p.Planned, func() (string, error) { return budget.RecordLook(ctx, j, o.budget(o.watch())) })
+	return look.Take(ctx, p.Planned, func() (string, error) { return recordLook(ctx, j, o) })
 }
 
 // Requests lists the questions of the plan of j to one mechanism, one for each release that
@@ -171,7 +170,7 @@ func Requests(ctx context.Context, j *Job, o Options, mechanism string) ([]sdk.P
 // Witnesses returns the releases at and beside the output folder of a job that say that the ledger id
 // paid for them. A run is refused where the ledger does not know one.
 func Witnesses(j *Job, id string) []ledger.Seen {
-	seen, _ := budget.Witnesses(j, id)
+	seen, _ := witnesses(j, id)
 	return seen
 }
 

@@ -2,14 +2,36 @@ package plan
 
 import (
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/step"
 )
 
-// Request lists all that a run does at the nodes of its account, and what it says that this costs, in the words of the ledger.
-// ids are those of the draws that the run keeps, by name; nil in a plan.
-func (p *Priced) Request(ids map[string]string) (q ledger.Request, err error) {
+// Request is the plan in the words of the ledger, with the price that the plan has: a proposal, which the ledger prices
+// itself. ids are those of the draws that the run keeps, by name; nil in a plan.
+func (p *Priced) Request(ids map[string]string) (ledger.Request, error) {
+	q, err := p.steps(ids)
+	if err != nil {
+		return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "the plan has no price at the ledger: %v", err)
+	}
+	limit := LimitOf(p.Job)
+	q.Account, q.Opening, q.Own, q.OwnLife = AccountOf(p.Job), OpeningOf(limit), &limit, LifetimeOf(p.Job)
+	q.Opening.Lifetime = q.OwnLife
+	q.Job, q.Digest, q.Keeps = p.Job.Name, p.Job.Digest(), p.Keeps()
+	for _, r := range p.Releases() {
+		q.Charges = append(q.Charges, ledger.Charge{Name: r.Job.Name, Epsilon: r.Answer.Epsilon, Delta: r.Answer.Delta})
+	}
+	for _, d := range p.Draws {
+		for _, k := range d.Keys {
+			q.Charges = append(q.Charges, ledger.Charge{Name: k.Job.Name + " (keys)", Epsilon: k.Answer.Epsilon, Delta: k.Answer.Delta})
+		}
+	}
+	return q, nil
+}
+
+// steps lists all that a run does at the nodes of its account, and what it says that this costs.
+func (p *Priced) steps(ids map[string]string) (q ledger.Request, err error) {
 	if s := p.Step(); s != nil {
 		return s.request()
 	}

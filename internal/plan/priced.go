@@ -261,7 +261,7 @@ func (p *Priced) guaranteed() privacy.Point {
 
 // withinUnits compares what the plan costs in the units of a new account with the job's own limits.
 func (p *Priced) withinUnits(limit ledger.Limit) error {
-	q, err := p.Request(nil)
+	q, err := p.steps(nil)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@ package run
 import (
 	"sync"
 	"time"
-
-	"github.com/dprelease/dprelease/report"
 )
 
 // diagnostics are the private facts of one run. Each method may be called on nil,
@@ -66,12 +64,12 @@ func (d *diagnostics) scanned(draw string, rows int64, columns []*Preparer) {
 	}
 }
 
-// Content is the content of the file.
-func (d *diagnostics) Content(job report.Job, rows int64) any {
+// Content is the content of the file. job says in the words of the report which job it is about.
+func (d *diagnostics) Content(job any, rows int64) any {
 	return struct {
 		Warning string      `json:"confidential"`
 		Version int         `json:"version"`
-		Job     report.Job  `json:"job"`
+		Job     any         `json:"job"`
 		Rows    int64       `json:"rows"`
 		Seconds float64     `json:"seconds"`
 		Draws   []drawFacts `json:"draws"`

@@ -12,12 +12,9 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
-	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/report"
 )
 
 // Budget is the ledger as one run of one job uses it. Its steps come in this
@@ -36,15 +33,23 @@ type Budget struct {
 	Ticket  *ledger.Ticket
 	sealed  bool
 	failure *ledger.Failure // how the run failed after its debit
-	Made    string          // says that the ledger is new, "" where it is not
+}
+
+// New is the budget of a run that has opened its ledger and its table. ids are those of the draws that it keeps, by name.
+func New(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable, ids map[string]string, o Options) (*Budget, error) {
+	tables, err := tablesOf(p.Job, l, t)
+	if err != nil {
+		return nil, err
+	}
+	return &Budget{plan: p, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t)}, nil
 }
 
 // defaultWait is the time that a run waits for another one of the same job.
 const defaultWait = 10 * time.Minute
 
-// Released returns the outcome of an earlier run of the same job on the same data,
-// published again, or nil where there is none. It waits for a run that is at work.
-func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*Earlier, error) {
+// Released returns what an earlier run of the same job on the same data released, nil where there is none. It waits for a run
+// that is at work.
+func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*ledger.Release, error) {
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
 		s, err := b.Ledger.Look(ctx, b.key, b.contentText())
 		if err != nil || s.Found != nil || s.Busy || s.Compare || s.Hopeless() {
@@ -60,13 +65,13 @@ func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*Earlier, er
 	case err != nil:
 		return nil, err
 	case s.Found != nil:
-		return b.again(ctx, s.Found)
+		return s.Found, nil
 	case s.Hopeless():
 		return nil, hopeless(s.Failed)
 	case s.Unfinished && !b.options.Again && b.plan.Step() == nil: // a series publishes again for nothing
 		return nil, failure.OfLedger(ctx, s.Refusal())
 	}
-	return nil, b.free()
+	return nil, nil
 }
 
 // hopeless repeats how an earlier run failed on the same data.
@@ -79,68 +84,20 @@ func hopeless(f *ledger.Failure) error {
 	return known
 }
 
-// free refuses an output folder that holds anything.
-func (b *Budget) free() error {
-	taken, err := output.Taken(b.plan.Job.Output.Dir)
-	switch {
-	case err != nil:
-		return failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: %s cannot be read", b.plan.Job.Output.Dir)
-	case taken:
-		return b.taken(nil)
-	}
-	return nil
-}
-
-// taken refuses an output folder that holds something, and says what that is: these
-// releases, changed; other releases of this program; or anything else.
-func (b *Budget) taken(files []ledger.File) error {
-	dir := b.plan.Job.Output.Dir
-	problem := func(message, hint string) error { return b.plan.Job.Wrong("output.dir", message, hint) }
-	r, ok := output.StoredReport(dir)
-	slice := plan.AccountOf(b.plan.Job).Slice
-	mine := ok && r.Job.Digest == b.plan.Job.Digest()
-	switch {
-	case len(files) > 0 && mine:
-		return problem("holds these releases, but "+output.Difference(dir, files),
-			"move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
-	case mine && slice.Is != "":
-		return problem(
-			"holds what this job released of "+slice.String()+" before, from other data or from another ledger; it is never overwritten",
-			"move that folder away, or name another; a revision of the slice is a new release and spends again")
-	case ok && r.Job.Name == b.plan.Job.Name && r.Dataset.Slice != nil && slice.Is != "" &&
-		*r.Dataset.Slice != (report.Slice{Column: slice.Column, Is: slice.Is}):
-		return problem(
-			"holds what this job released of another slice, "+r.Dataset.Slice.Column+" = "+r.Dataset.Slice.Is+"; it is never overwritten",
-			"name a folder for each slice, with the variable that names the slice in it")
-	case mine:
-		return problem("holds what this job released before, from other data or from another ledger; it is never overwritten",
-			"move that folder away, or name another; on other data the run is a new release and spends again")
-	case ok && r.Job.Name == b.plan.Job.Name && r.Job.Digest != "":
-		return problem("holds what the job "+r.Job.Name+" released before it was changed; it is never overwritten",
-			"move that folder away, or name another; what the job asks for now is a new release and spends again")
-	case ok && r.Job.Digest != "":
-		return problem("holds the releases of another job, "+r.Job.Name+", which are never overwritten", "name another folder")
-	}
-	if what := output.Irreplaceable(dir); what != "" {
-		return problem("is "+what+", and the run makes the folder", "name a folder that is not there yet, or one inside it")
-	}
-	return problem("already holds something else, which is never overwritten", "name another folder")
-}
-
-// Debit makes the spend durable; nothing is drawn before it returns. It returns an
-// outcome where another run was faster.
-func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Folder) (*Earlier, error) {
+// Debit makes the spend durable; nothing is drawn before it returns. It returns what another run released that was faster.
+// The run makes its output in folder, "" where nobody could find that again.
+func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, folder string) (*ledger.Release, error) {
 	q, err := b.request()
 	if err != nil {
 		return nil, err
 	}
 	q.SliceKind = t.SliceKind(b.plan.Job)
-	pin(&q, b.plan, t)
-	if q.Folder, err = filepath.Abs(out.Temp); err == nil {
+	q = Pinned(q, b.plan, t)
+	if q.Folder, err = filepath.Abs(folder); err == nil {
 		q.Host, err = os.Hostname()
 	}
-	if err != nil || out.Temp == "" {
-		q.Folder = "" // nobody can find it again
+	if err != nil || folder == "" {
+		q.Folder = ""
 	}
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
 		q.Content, q.Columns = b.contentText(), b.columns
@@ -150,7 +107,7 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Fold
 	case err != nil:
 		return nil, err
 	case s.Found != nil:
-		return b.again(ctx, s.Found)
+		return s.Found, nil
 	case s.Hopeless():
 		return nil, hopeless(s.Failed)
 	case s.Moved:
@@ -162,7 +119,7 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Fold
 
 // request is the run's request to the ledger.
 func (b *Budget) request() (ledger.Request, error) {
-	q, err := request(b.plan, b.ids)
+	q, err := b.plan.Request(b.ids)
 	q.Plan, q.Again, q.Lease, q.Revise = b.key, b.options.Again, b.options.Lease, b.options.Revise
 	q.Content, q.Columns, q.Tables = b.contentText(), b.columns, b.tables
 	if b.plan.Step() != nil { // what is published is arithmetic on the measurements, which are paid for
@@ -223,25 +180,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Tidy removes the folders that killed runs of this account left behind on this host. It
-// ignores failures, because nothing depends on it.
-func (b *Budget) Tidy(ctx context.Context) {
-	host, err := os.Hostname()
-	if err != nil {
-		return
-	}
-	left, err := b.Ledger.Leftovers(ctx, plan.AccountOf(b.plan.Job), host)
-	if err != nil {
-		return
-	}
-	for release, path := range left {
-		if _, err := os.Lstat(path); err == nil && !output.RemoveUnlocked(path) {
-			continue // a run is at work on it
-		}
-		_ = b.Ledger.Forget(ctx, release)
-	}
-}
-
 // End gives up the lease of a run that did not get to its seal, so that the next
 // one need not wait to find that out, and keeps how it failed.
 func (b *Budget) End(ctx context.Context) {
@@ -271,32 +209,15 @@ func (b *Budget) Failed(ctx context.Context, t *run.OpenedTable, err error, blam
 	}
 }
 
-// Account is the state of the account around this job, for the report.
-func (b *Budget) Account() *report.Budget {
-	k := b.Ticket
-	out := budgetReport(&k.Account, k.Cost)
-	out.Keeps = k.Account.Keeps
-	out.Ledger, out.Address, out.Sequence, out.Head = k.Ledger, b.address(), k.Seq, k.Head
-	if step := b.plan.Step(); step != nil {
-		out.Note = step.Text()
-	}
-	return out
-}
-
 // Options say how a run uses its ledger. See pipeline.Options for those that a user sets.
 type Options struct {
-	Again        bool
-	Revise       bool
-	Wait         time.Duration
-	CreateLedger bool
-	LockWait     time.Duration
-	By           string
+	Again  bool
+	Revise bool
+	Wait   time.Duration
 
-	Hold    func(context.Context) error // waits until files may be shown
-	Lease   time.Duration               // of the run; 0 is the ledger's
-	Disk    output.Disk                 // nil is the real one
-	Observe func(run.Progress)          // told what happens, one call at a time
-	Reach   func(point string)          // told when the run gets to a named point
+	Lease   time.Duration      // of the run; 0 is the ledger's
+	Observe func(run.Progress) // told what happens, one call at a time
+	Reach   func(point string) // told when the run gets to a named point
 }
 
 // Seal makes the bytes of the releases durable before anybody can see them.
@@ -355,53 +276,4 @@ func (b *Budget) Published(ctx context.Context, release int64) error {
 		return failure.Resting(f)
 	}
 	return nil
-}
-
-// Earlier is a run that made the releases before.
-type Earlier struct {
-	Dir     string
-	Report  report.Report
-	Results map[string]sdk.Result // what could be read back
-}
-
-// again publishes the bytes of a release that was made before.
-func (b *Budget) again(ctx context.Context, r *ledger.Release) (*Earlier, error) {
-	files, err := b.Ledger.Output(ctx, r.ID)
-	if err != nil {
-		return nil, failure.OfLedger(ctx, err)
-	}
-	rep, ok := output.ReportIn(files)
-	if !ok {
-		return nil, failure.New(failure.ExitLedger, ledger.CodeTampered, "the stored releases hold no report")
-	}
-	dir := b.plan.Job.Output.Dir
-	if !output.Holds(dir, files) {
-		if taken, err := output.Taken(dir); err == nil && taken && !output.Begun(dir, files) {
-			return nil, b.taken(files)
-		} else if err != nil {
-			return nil, b.free()
-		}
-		out, err := output.NewFolder(dir, b.options.Disk)
-		if err != nil {
-			return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
-		}
-		defer out.Discard()
-		out.Files = files
-		b.options.Reach("stored")
-		if err := b.options.Hold(ctx); err != nil {
-			return nil, err
-		}
-		if err := out.Publish(); err != nil {
-			return nil, output.Unpublished(err)
-		}
-	}
-	// A release that is known to stand somewhere asks nothing more of the ledger: a
-	// retry works where that cannot be written.
-	if r.State != ledger.Published {
-		if err := b.Published(ctx, r.ID); err != nil {
-			return nil, err
-		}
-	}
-	b.options.Observe(run.Progress{Kind: "published"})
-	return &Earlier{dir, rep, output.StoredResults(rep, files)}, nil
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/guard"
+	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/ledger"
 )
 
 // contentText is the content in the ledger's words, "" while it is not known.
@@ -17,6 +19,41 @@ func (b *Budget) contentText() string {
 		return ""
 	}
 	return hex.EncodeToString(b.content[:])
+}
+
+// columnTags returns the columns by which the ledger sees that two accounts, or two slices, spend on
+// the same data: all that the job reads, without those that every neighbour keeps.
+// The latter are public.
+func columnTags(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable) []ledger.Column {
+	if t.Pending() {
+		return nil // how many rows there are is known after the debit
+	}
+	var out []ledger.Column
+	for _, part := range t.Parts() {
+		for _, name := range identifying(p, part) {
+			c := ledger.Column{Name: name, Tag: l.Tag(name, part.Table.Rows())}
+			if p.Job.Dataset.Slice != nil && t.Rows() > 0 {
+				c.SliceTag = l.Tag(name, t.Rows())
+			}
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// identifying are the columns of a table, or of one of several, by which it is known again.
+func identifying(p *plan.Priced, t *run.OpenedTable) []string {
+	names := p.Known()
+	if t.Name() != "" {
+		names = p.ColumnsOf(t.Name())
+	}
+	if len(names) == 0 {
+		names = t.Table.Whole()
+	}
+	if t.Name() != p.Job.Dataset.Population {
+		return names // a neighbour keeps columns of the population alone
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(p.Keeps(), name) })
 }
 
 // fingerprint identifies the data by every stored byte of the columns that the job reads. It

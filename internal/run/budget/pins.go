@@ -34,15 +34,17 @@ func sizePin(p *plan.Priced) ledger.Pin {
 	return ledger.Pin{Name: "dataset.size", Is: strconv.FormatInt(p.Job.Dataset.Size, 10)}
 }
 
-// pin says with a request what decides which unit gets which part of the nodes that it begins or goes on with. Without an
+// Pinned is a request that says what decides which unit gets which part of the nodes that it begins or goes on with. Without an
 // opened table it leaves out what only the schema tells.
-func pin(q *ledger.Request, p *plan.Priced, t *run.OpenedTable) { // P36
+func Pinned(q ledger.Request, p *plan.Priced, t *run.OpenedTable) ledger.Request { // P36
 	units := unitPins(p.Job, t)
+	q.Steps = slices.Clone(q.Steps)
 	for i := range q.Steps {
 		if s := &q.Steps[i]; s.Node != "" {
 			s.Pins = leave(slices.Concat(units, pinsOf[cmp.Or(s.Begins, ledger.KindDraw)](p)))
 		}
 	}
+	return q
 }
 
 // forgotten is the pin that a twin in the tests forgets: "" for none.

@@ -188,13 +188,13 @@ func failed(p *plan.Planned, sums map[int]*run.SliceSums, at int) error {
 // measure makes one step.
 func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*run.SliceSums, at int) (err error) {
 	one := &Budget{plan: s.plan, options: s.options, Ledger: s.Ledger, key: s.step.Plans[at], columns: columnTags(s.plan, s.Ledger, t)}
-	q, err := request(s.plan, nil)
+	q, err := s.plan.Request(nil)
 	if err != nil {
 		return err
 	}
 	q.Steps[0].Does.At = int64(at) + 1
 	q.Account.Slice.Is, q.SliceKind = s.step.Periods[at], t.SliceKind(s.plan.Job)
-	pin(&q, s.plan, t)
+	q = Pinned(q, s.plan, t)
 	q.Plan, q.Again, q.Lease, q.Content, q.Revise = one.key, s.options.Again, s.options.Lease, ledger.SeriesContent, true
 	// The columns of the slice are known before the debit: the slice was read.
 	if err := one.identified(ctx, t, func(table.Key, []string) (table.Fingerprint, map[string]table.Fingerprint, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/job/params"
-	"github.com/dprelease/dprelease/internal/run/output/stored"
+	"github.com/dprelease/dprelease/internal/output/stored"
 	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/specs"

@@ -99,7 +99,7 @@ var never = []struct {
 var floors = [][]string{
 	{"internal/say/failure"},
 	{"internal/plan"},
-	{"internal/run", "internal/run/output"},
+	{"internal/run", "internal/output"},
 	{"internal/run/budget", "internal/run/look"},
 	{"internal/pipeline"},
 	{"internal/command", "pipeline"},
@@ -108,7 +108,7 @@ var floors = [][]string{
 
 // unknown lists the packages that the plan of a job must not reach: rows, files, processes, and the
 // report, which is built from the plan.
-var unknown = []string{"internal/data/table", "internal/plugin/host", "internal/plugin/wire", "report", "internal/run/output", "internal/run"}
+var unknown = []string{"internal/data/table", "internal/plugin/host", "internal/plugin/wire", "report", "internal/output", "internal/run"}
 
 // known are the packages of mechanisms that the program with rows and ledger may hold: what a mechanism is, and which releases keys of
 // a job ask for.

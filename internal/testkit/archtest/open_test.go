@@ -16,15 +16,15 @@ var opened = regexp.MustCompile(`\bos\.(Open|ReadFile)\(`)
 var openers = map[string]string{
 	"internal/data/file/open.go":                         "everything that a user names",
 	"internal/plugin/conformance/process.go":             "/proc",
-	"internal/run/output/index.go":                       "folders",
-	"internal/run/output/system_unix.go":                 "folders",
-	"internal/run/output/system_windows.go":              "folders",
+	"internal/output/index.go":                           "folders",
+	"internal/output/system_unix.go":                     "folders",
+	"internal/output/system_windows.go":                  "folders",
 	"internal/plugin/sandbox/dir_linux.go":               "a folder of its own",
 	"internal/plugin/sandbox/executable_linux.go":        "the running program",
 	"internal/plugin/sandbox/tree_linux.go":              "/proc",
 	"ledger/holder_linux.go":                             "/proc",
 	"internal/testkit/postgrestest/server.go":            "files of its own, in tests",
-	"internal/run/output/stored/storedtest/folder.go":    "files of its own, in tests",
+	"internal/output/stored/storedtest/folder.go":        "files of its own, in tests",
 	"internal/testkit/sabotage/testdata/hostile/main.go": "what a hostile plugin wants",
 }
 

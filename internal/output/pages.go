@@ -9,7 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/data/whole"
-	"github.com/dprelease/dprelease/internal/run/output/stored"
+	"github.com/dprelease/dprelease/internal/output/stored"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/report"
 )

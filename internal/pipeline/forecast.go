@@ -1,4 +1,4 @@
-package budget
+package pipeline
 
 import (
 	"context"
@@ -10,87 +10,29 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
 
-// request is the plan in the words of the ledger, with the price that the plan has.
-func request(p *plan.Priced, ids map[string]string) (ledger.Request, error) {
-	q, err := p.Request(ids)
-	if err != nil {
-		return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "the plan has no price at the ledger: %v", err)
-	}
-	limit := plan.LimitOf(p.Job)
-	q.Account, q.Opening, q.Own, q.OwnLife = plan.AccountOf(p.Job), opening(p.Job), &limit, plan.LifetimeOf(p.Job)
-	q.Job, q.Digest, q.Keeps = p.Job.Name, p.Job.Digest(), p.Keeps()
-	for _, r := range p.Releases() {
-		q.Charges = append(q.Charges, ledger.Charge{Name: r.Job.Name, Epsilon: r.Answer.Epsilon, Delta: r.Answer.Delta})
-	}
-	for _, d := range p.Draws {
-		for _, k := range d.Keys {
-			q.Charges = append(q.Charges, ledger.Charge{Name: k.Job.Name + " (keys)", Epsilon: k.Answer.Epsilon, Delta: k.Answer.Delta})
-		}
-	}
-	return q, nil
-}
-
-// opening returns how the first job of an account opens it.
-func opening(j *job.Job) ledger.Opening {
-	o := plan.OpeningOf(plan.LimitOf(j))
-	o.Lifetime = plan.LifetimeOf(j)
-	return o
-}
-
-// columnTags returns the columns by which the ledger sees that two accounts, or two slices, spend on
-// the same data: all that the job reads, without those that every neighbour keeps.
-// The latter are public.
-func columnTags(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable) []ledger.Column {
-	if t.Pending() {
-		return nil // how many rows there are is known after the debit
-	}
-	var out []ledger.Column
-	for _, part := range t.Parts() {
-		for _, name := range identifying(p, part) {
-			c := ledger.Column{Name: name, Tag: l.Tag(name, part.Table.Rows())}
-			if p.Job.Dataset.Slice != nil && t.Rows() > 0 {
-				c.SliceTag = l.Tag(name, t.Rows())
-			}
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// identifying are the columns of a table, or of one of several, by which it is known again.
-func identifying(p *plan.Priced, t *run.OpenedTable) []string {
-	names := p.Known()
-	if t.Name() != "" {
-		names = p.ColumnsOf(t.Name())
-	}
-	if len(names) == 0 {
-		names = t.Table.Whole()
-	}
-	if t.Name() != p.Job.Dataset.Population {
-		return names // a neighbour keeps columns of the population alone
-	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(p.Keeps(), name) })
-}
-
-// Forecast is the account's state after a job. It refuses a job that does not fit. It changes nothing in the ledger and makes none.
-func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
+// forecast is the account's state after a job. It refuses a job that does not fit. It changes nothing in the ledger and makes none.
+func forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 	at, err := LedgerOf(p.Job)
 	if err != nil {
 		return nil, err
 	}
-	account := ledger.Unopened(plan.AccountOf(p.Job), opening(p.Job))
+	q, err := p.Request(nil)
+	if err != nil {
+		return nil, err
+	}
+	account := ledger.Unopened(q.Account, q.Opening)
 	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
 	var known *ledger.Error
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		b, err := fits(ctx, p, account, at, "", ledger.Standing{})
+		b, err := fits(ctx, p, q, account, at, "", ledger.Standing{})
 		if err == nil && p.Job.Budget.Ledger.Reveal() != "" {
 			b.Note = noLedger(p.Job, at)
 		}
@@ -123,10 +65,11 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 			return nil, failure.OfLedger(ctx, err)
 		}
 	}
-	if err := pinned(ctx, l, p); err != nil {
-		return nil, err
+	q = budget.Pinned(q, p, nil)
+	if err := l.Pins(ctx, q); err != nil {
+		return nil, failure.OfLedger(ctx, err)
 	}
-	b, err := fits(ctx, p, account, at, l.ID(), standing)
+	b, err := fits(ctx, p, q, account, at, l.ID(), standing)
 	if err == nil && len(others) > 0 {
 		b.Note = joinNotes(b.Note,
 			"this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: "+
@@ -138,19 +81,6 @@ func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 	refused, err := refusesNow(ctx, l, p.Job)
 	b.Note = joinNotes(b.Note, refused)
 	return b, err
-}
-
-// pinned refuses a plan that says otherwise of a state than the job that paid for it, as far as no table is needed for that.
-func pinned(ctx context.Context, l *ledger.Ledger, p *plan.Priced) error {
-	q, err := request(p, nil)
-	if err != nil {
-		return err
-	}
-	pin(&q, p, nil)
-	if err := l.Pins(ctx, q); err != nil {
-		return failure.OfLedger(ctx, err)
-	}
-	return nil
 }
 
 // joinNotes puts one more note after others.
@@ -178,11 +108,8 @@ func refusesNow(ctx context.Context, l *ledger.Ledger, j *job.Job) (string, erro
 }
 
 // fits spends the plan on a copy of an account.
-func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Address, id string, s ledger.Standing) (*report.Budget, error) {
-	q, err := request(p, nil)
-	if err != nil {
-		return nil, err
-	}
+func fits(ctx context.Context, p *plan.Priced, q ledger.Request, a *ledger.Account, at ledger.Address, id string,
+	s ledger.Standing) (*report.Budget, error) {
 	nodes := p.Nodes()
 	step, begun := p.Step(), nodes[q.Steps[0].Node]
 	if step != nil && begun != nil {
@@ -275,6 +202,18 @@ func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
 	out.Amounts = amounts(a.Amounts())
 	if a.Slice.Column != "" {
 		out.Slices = &report.Slices{Count: a.Slices, Largest: amounts(a.LargestSlice()), Life: amounts(a.Life())}
+	}
+	return out
+}
+
+// account is the state of the account around the job, for the report.
+func (a *attempt) account() *report.Budget {
+	k := a.budget.Ticket
+	out := budgetReport(&k.Account, k.Cost)
+	out.Keeps = k.Account.Keeps
+	out.Ledger, out.Address, out.Sequence, out.Head = k.Ledger, named(a.job, a.budget.Ledger.Address()), k.Seq, k.Head
+	if step := a.priced.Step(); step != nil {
+		out.Note = step.Text()
 	}
 	return out
 }

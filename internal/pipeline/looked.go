@@ -1,4 +1,4 @@
-package budget
+package pipeline
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// RecordLook tells the ledger. A ledger that the job names is never made by a look; the
+// recordLook tells the ledger. A ledger that the job names is never made by a look; the
 // one beside the job is, as by a run.
-func RecordLook(ctx context.Context, j *job.Job, o Options) (string, error) {
+func recordLook(ctx context.Context, j *job.Job, o Options) (string, error) {
 	at, err := LedgerOf(j)
 	if err != nil {
 		return "", err
@@ -61,10 +61,10 @@ func declarations(j *job.Job) map[string]string {
 	return out
 }
 
-// LookedAt returns the part of the report about private looks at the table, nil for none.
+// lookedAt returns the part of the report about private looks at the table, nil for none.
 // A column counts as changed where one of the looks saw other bounds, or another domain,
 // than the job has now.
-func LookedAt(ctx context.Context, l *ledger.Ledger, j *job.Job) (*report.Look, error) {
+func lookedAt(ctx context.Context, l *ledger.Ledger, j *job.Job) (*report.Look, error) {
 	looks, err := l.Looks(ctx, j.Dataset.ID)
 	if err != nil || len(looks) == 0 {
 		return nil, err

@@ -1,4 +1,4 @@
-package budget
+package pipeline
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// SizeIsPublic refuses a job under replace-one on a data set that the ledger knows under add-remove alone. Under replace-one
+// sizeIsPublic refuses a job under replace-one on a data set that the ledger knows under add-remove alone. Under replace-one
 // the run compares the table with the size that the job states, before any debit; under add-remove the size is secret, and
-// the job would ask for it (P33). It opens no table. A ledger that cannot be read is refused later, by Open.
-func SizeIsPublic(ctx context.Context, j *job.Job) error {
+// the job would ask for it (P33). It opens no table. A ledger that cannot be read is refused later, where the run opens it.
+func sizeIsPublic(ctx context.Context, j *job.Job) error {
 	if j.Dataset.Relation != privacy.ReplaceOne {
 		return nil
 	}

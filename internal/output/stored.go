@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/dprelease/dprelease/internal/data/file"
-	"github.com/dprelease/dprelease/internal/run/output/stored"
+	"github.com/dprelease/dprelease/internal/output/stored"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"

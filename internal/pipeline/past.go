@@ -1,4 +1,4 @@
-package budget
+package pipeline
 
 import (
 	"context"
@@ -36,11 +36,11 @@ func withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a 
 	return nil
 }
 
-// Remembered is the memory of a job's ledger, as a plan reads it. It changes nothing there.
-type Remembered struct{}
+// remembered is the memory of a job's ledger, as a plan reads it. It changes nothing there.
+type remembered struct{}
 
 // Node reads a node of the job's account, or of its slice.
-func (Remembered) Node(ctx context.Context, j *job.Job, id string) (found *ledger.Node, err error) {
+func (remembered) Node(ctx context.Context, j *job.Job, id string) (found *ledger.Node, err error) {
 	err = withAccount(ctx, j, func(l *ledger.Ledger, a *ledger.Account) error {
 		n, err := l.Node(ctx, id)
 		if n != nil && n.Account == a.ID && (n.Slice == "" || n.Slice == a.Slice.Is) {

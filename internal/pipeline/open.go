@@ -1,4 +1,4 @@
-package budget
+package pipeline
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 )
@@ -25,16 +25,15 @@ func LedgerOf(j *job.Job) (ledger.Address, error) {
 	return a, nil
 }
 
-// address returns the place of the ledger, for the report. A path that the job names
-// relative to its folder is shown so: the report is read where that folder may not be.
-func (b *Budget) address() string {
-	named := b.plan.Job.Budget.Ledger.Reveal()
-	at := b.Ledger.Address()
+// named returns the place of a ledger, for the report. A path that the job names relative to its folder is shown so: the report
+// is read where that folder may not be.
+func named(j *job.Job, at ledger.Address) string {
+	named := j.Budget.Ledger.Reveal()
 	path, ok := strings.CutPrefix(at.Full(), "sqlite:")
 	if !ok || filepath.IsAbs(strings.TrimPrefix(named, "sqlite:")) {
 		return at.String()
 	}
-	dir, err := filepath.Abs(b.plan.Job.Dir)
+	dir, err := filepath.Abs(j.Dir)
 	if err != nil {
 		return at.String()
 	}
@@ -44,51 +43,47 @@ func (b *Budget) address() string {
 	return "sqlite:" + filepath.ToSlash(path)
 }
 
-// Open opens the ledger of a plan. Where there is none it makes the one beside the
+// open opens the ledger of a job. Where there is none it makes the one beside the
 // job, and one that the job names only where a person said so: a slip in an address must
-// not begin a new budget.
-func Open(ctx context.Context, p *plan.Priced, t *run.OpenedTable, ids map[string]string, o Options) (*Budget, error) {
-	at, err := LedgerOf(p.Job)
+// not begin a new budget. made says that it is new.
+func (a *attempt) open(ctx context.Context) (l *ledger.Ledger, made string, err error) {
+	j := a.job
+	at, err := LedgerOf(j)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	made, named := "", p.Job.Budget.Ledger.Reveal() != ""
-	l, err := openLedger(ctx, p.Job, at, o, false)
+	named := j.Budget.Ledger.Reveal() != ""
+	l, err = a.o.openLedger(ctx, j, at, false)
 	var known *ledger.Error
 	switch missing := errors.As(err, &known) && known.Code == ledger.CodeMissing; {
 	case !missing:
-	case named && !o.CreateLedger:
-		return nil, failure.New(failure.ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn",
-			noLedger(p.Job, at))
+	case named && !a.o.CreateLedger:
+		return nil, "", failure.New(failure.ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn",
+			noLedger(j, at))
 	default:
 		// A job whose output folder holds other things than releases is refused, and no ledger
 		// is made for it. Releases are a matter for the ledger: see witness.
-		if _, releases := output.StoredReport(p.Job.Output.Dir); !releases {
-			if err := (&Budget{plan: p}).free(); err != nil {
-				return nil, err
+		if _, releases := output.StoredReport(j.Output.Dir); !releases {
+			if err := free(j); err != nil {
+				return nil, "", err
 			}
 		}
-		if l, err = openLedger(ctx, p.Job, at, o, true); err == nil {
+		if l, err = a.o.openLedger(ctx, j, at, true); err == nil {
 			made = "a new ledger, and with it a new budget, was made at " + at.String()
 			if !named {
 				made += ", because the job names none"
 			}
-			o.Observe(run.Progress{Kind: "ledger", Message: made})
+			a.watch(run.Progress{Kind: "ledger", Message: made})
 		}
 	}
 	if err != nil {
-		return nil, failure.OfLedger(ctx, err)
+		return nil, "", failure.OfLedger(ctx, err)
 	}
-	tables, err := tablesOf(p.Job, l, t)
-	if err != nil {
-		return nil, err
-	}
-	return &Budget{plan: p, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t),
-		Made: made}, nil
+	return l, made, nil
 }
 
 // openLedger opens the ledger, and holds it to the releases beside the output.
-func openLedger(ctx context.Context, j *job.Job, at ledger.Address, o Options, create bool) (*ledger.Ledger, error) {
+func (o Options) openLedger(ctx context.Context, j *job.Job, at ledger.Address, create bool) (*ledger.Ledger, error) {
 	l, err := ledger.Open(ctx, at, ledger.Options{Create: create, By: o.By, LockWait: o.LockWait})
 	if err != nil {
 		return nil, err
@@ -100,19 +95,16 @@ func openLedger(ctx context.Context, j *job.Job, at ledger.Address, o Options, c
 	return l, nil
 }
 
-// Close gives up the connection to the ledger.
-func (b *Budget) Close() { b.Ledger.Close() }
-
 // noLedger explains that the ledger which a job names is not there, and names the
 // command that makes it.
 func noLedger(j *job.Job, a ledger.Address) string {
 	return fmt.Sprintf("there is no ledger at %s; if the address is right, make one with: dprelease ledger init %s", a, j.File)
 }
 
-// Witnesses returns the releases of a ledger that are listed or stand at and beside the output folder
+// witnesses returns the releases of a ledger that are listed or stand at and beside the output folder
 // of a job. elsewhere is a folder with a release of the same data set that another ledger paid for, ""
 // for none.
-func Witnesses(j *job.Job, id string) (seen []ledger.Seen, elsewhere string) {
+func witnesses(j *job.Job, id string) (seen []ledger.Seen, elsewhere string) {
 	if j.Output.Dir == "" {
 		return nil, ""
 	}
@@ -137,12 +129,12 @@ func Witnesses(j *job.Job, id string) (seen []ledger.Seen, elsewhere string) {
 	return seen, elsewhere
 }
 
-// witness compares the ledger with the releases that Witnesses finds: one that is newer than the
+// witness compares the ledger with the releases that witnesses finds: one that is newer than the
 // ledger shows that an old copy of it was put back, or is a forgery. Releases of the same data set
 // from another ledger show that the right one is missing, where this one has not heard of the data
 // set. Either refuses this run, and writes nothing.
 func witness(ctx context.Context, l *ledger.Ledger, j *job.Job) error {
-	seen, elsewhere := Witnesses(j, l.ID())
+	seen, elsewhere := witnesses(j, l.ID())
 	if err := l.Witness(ctx, seen...); err != nil || elsewhere == "" {
 		return err
 	}
