@@ -83,7 +83,7 @@ func (l *Ledger) AcceptClock(ctx context.Context, reason string) (turn Turn, err
 		return Turn{}, refuse(CodeClock, "to accept a clock needs a reason, which is recorded")
 	}
 	err = l.change(ctx, func(t *tx) error {
-		if err := t.latch(t.ctx); err != nil {
+		if err := t.latch(); err != nil {
 			return err
 		}
 		if err := t.admitted(); err != nil {

@@ -121,7 +121,7 @@ func (t *tx) now() (time.Time, error) {
 
 // latch makes this transaction the only writer, reads the head and the clock, and holds
 // the head to the chain.
-func (t *tx) latch(ctx context.Context) (err error) {
+func (t *tx) latch() (err error) {
 	if t.state, err = t.readHead(t.l.dialect.forUpdate); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (t *tx) tampered(what string) error {
 // lock makes this transaction the only writer, at a time that is not before that of
 // the newest record.
 func (t *tx) lock(ctx context.Context) error {
-	if err := t.latch(ctx); err != nil {
+	if err := t.latch(); err != nil {
 		return err
 	}
 	switch back := t.state.at.Sub(t.at); {

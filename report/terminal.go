@@ -9,27 +9,8 @@ import (
 	"github.com/dprelease/dprelease/internal/say/document"
 )
 
-// Fact is a sentence with a label, and Facts are some with a heading.
-type (
-	Fact  struct{ Label, Text string }
-	Facts struct {
-		Title string
-		All   []Fact
-	}
-)
-
-// WriteFacts writes facts for a terminal, as reports and plans are written.
-func WriteFacts(out io.Writer, all ...Facts) error {
-	var sections []document.Section
-	for _, f := range all {
-		s := document.Section{Title: f.Title}
-		for _, one := range f.All {
-			s.Parts = append(s.Parts, document.Part{Label: one.Label, Text: one.Text})
-		}
-		sections = append(sections, s)
-	}
-	return document.WriteText(out, sections...)
-}
+// Fact is a sentence with a label.
+type Fact struct{ Label, Text string }
 
 // The most releases that the account of a run names, those of no use first, and the most rows of each that it prints.
 const (

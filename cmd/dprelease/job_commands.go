@@ -177,7 +177,8 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 			if err != nil {
 				return hide.end(e, e.Fail(ctx, err))
 			}
-			return hide.end(e, e.report(outcome))
+			e.report(outcome)
+			return hide.end(e, nil)
 		},
 	}
 	e.OutputFlags(c, "print JSON")
@@ -217,7 +218,7 @@ func hourFits(at, hidden string, retries int) error {
 
 // report prints what a run did. The releases stand whether or not this can be
 // printed, so the exit code stays that of success.
-func (e *environment) report(a command.Answer) error {
+func (e *environment) report(a command.Answer) {
 	var err error
 	switch {
 	case e.JSON:
@@ -233,5 +234,4 @@ func (e *environment) report(a command.Answer) error {
 	if err != nil {
 		e.Tell(e.Errw, "dprelease: the releases are made, but the summary cannot be written\n")
 	}
-	return nil
 }

@@ -56,7 +56,7 @@ func (e *environment) byFlag(c *cobra.Command) {
 }
 
 // ledgerAddress finds out which ledger is meant.
-func (e *environment) ledgerAddress(ctx context.Context, args []string) (ledger.Address, error) {
+func (e *environment) ledgerAddress(args []string) (ledger.Address, error) {
 	text := ""
 	if len(args) > 0 {
 		text = args[0]
@@ -89,7 +89,7 @@ func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Op
 		return errNoWait
 	}
 	o.By, o.LockWait = e.By, e.lockWait
-	a, err := e.ledgerAddress(ctx, args)
+	a, err := e.ledgerAddress(args)
 	if err == nil {
 		var l *ledger.Ledger
 		if l, err = ledger.Open(ctx, a, o); err == nil {

@@ -366,7 +366,7 @@ func TestEndpointIsTriedBeforeTheDebit(t *testing.T) {
 		config := remote(t, c.runner, c.endpoint)
 		begun := time.Now()
 		err := carryOut(t.Context(), engine.Work{Config: config, Order: []byte("{}"), Check: true}, nil)
-		var refused engine.Refusal
+		var refused refusal
 		if !errors.As(err, &refused) || !strings.Contains(string(refused), c.says) {
 			t.Errorf("%s at %q: %v", c.runner, c.endpoint, err)
 		}
@@ -574,7 +574,7 @@ func TestOptions(t *testing.T) {
 		{"flink", map[string]string{"endpoint": ""}, "exchange"},
 		{"prism", map[string]string{"secret_file": "/nowhere"}, "secret_file"},
 	} {
-		var refused engine.Refusal
+		var refused refusal
 		if _, err := read(engine.Config{Runner: c.runner, Options: c.o}); !errors.As(err, &refused) || !strings.Contains(string(refused), c.says) {
 			t.Errorf("%v: %v", c, err)
 		}

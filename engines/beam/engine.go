@@ -44,16 +44,16 @@ func read(c engine.Config) (s settings, err error) {
 	s = settings{runner: c.Runner, exchange: c.Options["exchange"], secretFile: c.Options["secret_file"], steps: runtime.NumCPU(),
 		patience: 30 * time.Minute}
 	if !slices.Contains(runners, s.runner) {
-		return s, engine.Refusal("engine.runner: " + s.runner + " is not one of prism, flink, spark, dataflow, universal")
+		return s, refusal("engine.runner: " + s.runner + " is not one of prism, flink, spark, dataflow, universal")
 	}
 	if n, ok := c.Options["workers"]; ok {
 		if s.steps, err = strconv.Atoi(n); err != nil || s.steps < 1 || s.steps > 1<<12 {
-			return s, engine.Refusal("engine.options.workers: must be a whole number between 1 and 4096")
+			return s, refusal("engine.options.workers: must be a whole number between 1 and 4096")
 		}
 	}
 	if text, ok := c.Options["patience"]; ok {
 		if s.patience, err = time.ParseDuration(text); err != nil || s.patience < time.Second {
-			return s, engine.Refusal("engine.options.patience: must be a duration of at least a second, such as 30m")
+			return s, refusal("engine.options.patience: must be a duration of at least a second, such as 30m")
 		}
 	}
 	if self, err := os.Executable(); err == nil { // the workers run this program: no runner has to build one
@@ -65,17 +65,17 @@ func read(c engine.Config) (s settings, err error) {
 			continue
 		}
 		if flag.Lookup(name) == nil || flag.Set(name, value) != nil {
-			return s, engine.Refusal("engine.options." + name +
+			return s, refusal("engine.options." + name +
 				": is neither an option of dprelease-beam nor a flag of a Beam runner that takes this value")
 		}
 		remote = remote || name == "endpoint" || name == "environment_type"
 	}
 	if remote && (s.exchange == "" || s.secretFile == "") {
-		return s, engine.Refusal("engine.options: a runner with workers of its own needs exchange, a folder that all of them see, " +
+		return s, refusal("engine.options: a runner with workers of its own needs exchange, a folder that all of them see, " +
 			"and secret_file, a file of at least 32 secret bytes that all of them can read")
 	}
 	if _, err := secretOf(s.secretFile); err != nil {
-		return s, engine.Refusal("engine.options.secret_file: cannot be read, or is shorter than 32 bytes")
+		return s, refusal("engine.options.secret_file: cannot be read, or is shorter than 32 bytes")
 	}
 	return s, nil
 }
@@ -88,7 +88,7 @@ func carryOut(ctx context.Context, w engine.Work, found func(part int, data []by
 	}
 	dir, err := os.MkdirTemp(s.exchange, "dprelease-") // of this user alone
 	if err != nil {
-		return engine.Refusal("engine.options.exchange: no folder can be made there")
+		return refusal("engine.options.exchange: no folder can be made there")
 	}
 	defer os.RemoveAll(dir)
 	if w.Check {

@@ -21,7 +21,7 @@ func main() {
 		os.Stdout = os.Stderr // whatever a runner prints goes where the host drops it
 		flag.Parse()
 		beam.Init()
-		if engine.Serve(context.Background(), os.Stdin, out, carryOut) != nil {
+		if attend(context.Background(), os.Stdin, out, carryOut) != nil {
 			os.Exit(1)
 		}
 	case slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "worker") && a[0] == '-' }):

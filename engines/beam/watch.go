@@ -78,7 +78,7 @@ func (s settings) answers(ctx context.Context) error {
 	case *jobopts.Endpoint == "" && (s.runner == "prism" || s.runner == "dataflow"):
 		return nil
 	case *jobopts.Endpoint == "":
-		return engine.Refusal(where + "is missing: say the address of the job server of " + s.runner + ", such as localhost:8099")
+		return refusal(where + "is missing: say the address of the job server of " + s.runner + ", such as localhost:8099")
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.farewell())
 	defer cancel()
@@ -88,7 +88,7 @@ func (s settings) answers(ctx context.Context) error {
 		_, err = client.GetJobs(ctx, &jobpb.GetJobsRequest{})
 	}
 	if code := status.Code(err); err != nil && code != codes.Unimplemented && code != codes.Internal {
-		return engine.Refusal(where + "no job server of Beam answers there")
+		return refusal(where + "no job server of Beam answers there")
 	}
 	return nil
 }

@@ -21,16 +21,13 @@ func (k *checker) wrong(path, hint, format string, args ...any) {
 	k.found = append(k.found, k.j.Problem(path, fmt.Sprintf(format, args...), hint))
 }
 
-// refuse finds keys of a mapping that the job has and must not have there. It reports
-// whether there is one.
-func (k *checker) refuse(path string, keys []string, hint, format string, args ...any) (found bool) {
+// refuse finds keys of a mapping that the job has and must not have there.
+func (k *checker) refuse(path string, keys []string, hint, format string, args ...any) {
 	for _, key := range keys {
 		if at := Key(path, key); k.j.Has(at) {
 			k.wrong(at, hint, format, args...)
-			found = true
 		}
 	}
-	return found
 }
 
 // check finds what is wrong with the meaning of a job, without a plugin and

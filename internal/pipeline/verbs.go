@@ -149,12 +149,13 @@ func (p *Planned) WriteDetail(w io.Writer) error {
 // TakeLook looks at the table of a job before anything is spent. The ledger has its
 // record before the first row is read. The error says that nothing could
 // be looked at; what would make a run fail is in the answer.
-func TakeLook(ctx context.Context, j *Job, o Options) (*look.Look, error) {
+func TakeLook(ctx context.Context, j *Job, o Options) (Looked, error) {
 	p, err := priceOf(ctx, j, o)
 	if err != nil {
-		return nil, err
+		return Looked{}, err
 	}
-	return look.Take(ctx, p.Planned, func() (string, error) { return recordLook(ctx, j, o) })
+	l, err := look.Take(ctx, p.Planned, func() (string, error) { return recordLook(ctx, j, o) })
+	return Looked{l}, err
 }
 
 // Requests lists the questions of the plan of j to one mechanism, one for each release that

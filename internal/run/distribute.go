@@ -144,7 +144,7 @@ func (r *Runner) distribute(ctx context.Context, src *noise.Source) error {
 		r.options.Observe(Progress{Kind: "draw", Draw: d.Name})
 		for _, rel := range d.Releases {
 			r.options.Observe(Progress{Kind: "release-start", Release: rel.Job.Name})
-			if err := guarded(func() error { return r.release(ctx, d, rel, src.Child(), none) }); err != nil {
+			if err := guarded(func() error { return r.release(ctx, rel, src.Child(), none) }); err != nil {
 				return err
 			}
 			r.finished(rel)

@@ -108,10 +108,7 @@ func blamed(err error) error {
 
 // start starts a mechanism and asks it what it is.
 func (m *Mechanisms) start(ctx context.Context, name string) (*mechanism, error) {
-	k, err := m.command(name)
-	if err != nil {
-		return nil, err
-	}
+	k := m.command(name)
 	started := make(chan error, 1)
 	go func() { started <- guard.Do(func() error { return k.call(ctx) }) }()
 	p, done, err := k.take(ctx, false)
@@ -184,7 +181,7 @@ func (k *mechanism) dismiss() {
 	all.Wait()
 }
 
-func (m *Mechanisms) command(name string) (*mechanism, error) {
+func (m *Mechanisms) command(name string) *mechanism {
 	confine := sandbox.Confinement{Mode: sandbox.Mode(m.job.Sandbox)}
 	if p, ok := m.job.Plugin(name); ok {
 		confine.Read, confine.Memory = p.Reads, p.Memory
@@ -198,13 +195,13 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 			k.command.Mechanism = a.Mechanism
 			k.texts = catalog.NewTexts(a.Names, a.Texts)
 		}
-		return k, nil
+		return k
 	}
 	k := &mechanism{command: host.Command{Name: name}, builtin: true, crew: m.crew}
 	if i := slices.IndexFunc(m.from.Builtins, func(d sdk.Description) bool { return d.Name == name }); i >= 0 {
 		k.described = catalog.Describe(m.from.Builtins[i])
 	}
-	return k, nil
+	return k
 }
 
 // Close ends all processes.

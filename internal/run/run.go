@@ -271,7 +271,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 		r.options.Observe(Progress{Kind: "release-start", Release: rel.Job.Name})
 		go func() {
 			err := guarded(func() error {
-				return r.release(ctx, d, rel, own, func(_ context.Context, w host.RowWriter) error {
+				return r.release(ctx, rel, own, func(_ context.Context, w host.RowWriter) error {
 					sinks[i].to = w
 					ready <- i
 					<-finished
@@ -332,7 +332,7 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 }
 
 // release runs one mechanism and holds it to its plan.
-func (r *Runner) release(ctx context.Context, d *plan.PlannedDraw, rel *plan.PlannedRelease, src *noise.Source,
+func (r *Runner) release(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source,
 	feed func(context.Context, host.RowWriter) error) error {
 	var result sdk.Result
 	var err error

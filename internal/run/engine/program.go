@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/companion"
 	"github.com/dprelease/dprelease/internal/say/failure"
@@ -101,7 +100,7 @@ func (p *Program) Check(ctx context.Context, order []byte) error {
 	return nil
 }
 
-// ErrStalled is an error of a Handler whose work made no progress, in the words of a run that failed of it.
+// ErrStalled says that the work made no progress, in the words of a run that failed of it.
 var ErrStalled = failure.New(failure.ExitPlugin, "ENGINE_FAILED",
 	"the engine finished no part of the table for as long as engine.options.patience says, "+
 		"and no more in further attempts"+failure.SpentOnly)
@@ -145,43 +144,6 @@ func (p *Program) ask(ctx context.Context, w Work) (all [][]byte, last Answer, e
 			return nil, a, errIncomplete
 		case all[a.Part] == nil:
 			all[a.Part] = a.Data
-		}
-	}
-}
-
-// Handler carries work out, and hands over what it finds, one at a time.
-type Handler func(ctx context.Context, w Work, found func(part int, data []byte) error) error
-
-// Refusal is an error of a Handler whose words are public and may be shown.
-type Refusal string
-
-// Error is the words.
-func (r Refusal) Error() string { return string(r) }
-
-// Serve is the other end: it carries out what comes from in, one work after the other, until there is no more.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, carryOut Handler) error {
-	from, to := gob.NewDecoder(in), gob.NewEncoder(out)
-	for {
-		var w Work
-		if err := from.Decode(&w); err != nil {
-			return nil // the other end has gone
-		}
-		err := carryOut(ctx, w, func(part int, data []byte) error { return to.Encode(Answer{Part: part, Data: data}) })
-		last := Answer{Done: true}
-		var refused Refusal
-		var known *failure.Failure
-		switch {
-		case errors.Is(err, ErrStalled):
-			last.Stalled = true
-		case errors.As(err, &refused):
-			last.Refused = string(refused)
-		case errors.As(err, &known):
-			last.Refused = strings.TrimSuffix(known.Message, failure.SpentOnly)
-		case err != nil:
-			last.Failed = true
-		}
-		if err := to.Encode(last); err != nil {
-			return err
 		}
 	}
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -54,7 +51,7 @@ type LookColumn struct {
 	Outside  int64            `json:"outside"`
 	Foreign  map[string]int64 `json:"foreign,omitempty"` // the first of the values outside the domain
 
-	holds job.ColumnType
+	Holds job.ColumnType `json:"-"` // as the job says
 }
 
 // LookDraw is a draw that has a public frame or strata.
@@ -75,30 +72,6 @@ type LookRelease struct {
 	Left     int64       `json:"left_out_by_a_value_that_is_missing_or_not_listed"`
 	Clipped  int64       `json:"with_a_value_beyond_its_bounds"`
 	Groups   *LookGroups `json:"groups,omitempty"`
-}
-
-// text describes which rows count.
-func (r *LookRelease) text() string {
-	rows, of := "rows", []string(nil)
-	if r.Units {
-		rows = "units"
-	}
-	for _, part := range []struct {
-		n    int64
-		what string
-	}{{r.Filtered, "do not pass its condition"}, {r.Left, "have a value missing or not listed"}} {
-		if part.n > 0 {
-			of = append(of, fmt.Sprintf("%d %s", part.n, part.what))
-		}
-	}
-	text := fmt.Sprintf("reads %d of %d %s", r.Rows-r.Filtered-r.Left, r.Rows, rows)
-	if len(of) > 0 {
-		text += ": " + strings.Join(of, ", ")
-	}
-	if r.Clipped > 0 {
-		text += fmt.Sprintf("; %d of those that count have a value beyond its bounds, which is moved to them", r.Clipped)
-	}
-	return text
 }
 
 // LookGroups counts the groups of a release that the table holds.
@@ -217,89 +190,13 @@ func declaredText(c job.Column) string {
 	return fmt.Sprintf("category of %d values: %s", len(c.Domain), text)
 }
 
-// WriteText prints the look for the one person who may see it.
-func (l *Look) WriteText(w io.Writer) error {
-	head := []report.Fact{{Text: "CONFIDENTIAL: " + l.Warning}}
-	if len(l.Failures) == 0 {
-		head = append(head, report.Fact{Text: "nothing was found at which a run of job " + l.Job.Name + " would fail"})
-	} else {
-		head = append(head, report.Fact{Text: "a run of job " + l.Job.Name + " would fail, or release nothing of use:"})
-	}
-	for _, f := range l.Failures {
-		head = append(head, report.Fact{Text: "  " + f.Code + ": " + f.Why})
-	}
-	sections := []report.Facts{{All: head}, {Title: "this look", All: append([]report.Fact{{Label: "ledger", Text: l.Record},
-		{Label: "rows", Text: fmt.Sprintf("%d (%s)", l.Rows, l.Declared)}}, l.facts()...)}}
-	for _, t := range l.Tables {
-		parts := append([]report.Fact{{Label: "rows", Text: fmt.Sprint(t.Rows)}}, t.facts()...)
-		for _, name := range slices.Sorted(maps.Keys(t.Without)) {
-			parts = append(parts,
-				report.Fact{Label: "without " + name, Text: fmt.Sprintf("%d of its units have no row in table %s", t.Without[name], name)})
-		}
-		sections = append(sections, report.Facts{Title: "table " + t.Name, All: parts})
-	}
-	return report.WriteFacts(w, sections...)
-}
-
-// facts lists the findings in a table.
-func (l *Look) facts() (out []report.Fact) {
-	add := func(label, format string, args ...any) {
-		out = append(out, report.Fact{Label: label, Text: fmt.Sprintf(format, args...)})
-	}
-	for _, c := range l.Columns {
-		add("column "+c.Name, "%s", c.Declared)
-		out = append(out, c.facts()...)
-	}
-	if len(l.Others) > 0 {
-		add("columns not declared", "%s", strings.Join(l.Others, ", "))
-	}
-	if u := l.UnitRows; u != nil {
-		text := fmt.Sprintf("%d, with %.3g rows each on average and %d at most", u.Units, u.Mean, u.Largest)
-		for _, q := range u.Share {
-			if q.Share == 0.5 || q.Share == 0.99 {
-				text += fmt.Sprintf("; %g %% have at most %d", 100*q.Share, q.Rows)
-			}
-		}
-		add("units", "%s; %d rows name none", text, u.NullRows)
-		for _, c := range l.Dropped {
-			add("cap, release "+c.Release, "%s", capText(c))
-		}
-	}
-	if u := l.Units; u != nil {
-		add("units", "%d rows name no unit, %d rows name a unit that has another row", u.Missing, u.Repeated)
-	}
-	for _, d := range l.Draws {
-		for _, text := range append([]string{fmt.Sprintf("%d units in the frame, %d rows in none of them", d.Units, d.Outside)},
-			append(slices.Clone(d.Strata), d.Differ...)...) {
-			add("draw "+d.Name, "%s", text)
-		}
-	}
-	for _, r := range l.Releases {
-		if g := r.Groups; g != nil {
-			add("release "+r.Release, "the table holds %d of %d groups by %s; the smallest has %d rows", g.Held, g.Possible,
-				strings.Join(g.By, ", "), g.Smallest)
-		}
-		add("release "+r.Release, "%s", r.text())
-	}
-	return out
-}
-
-// capText returns how many of the rows of a release a cap leaves out.
-func capText(c run.CapDrop) string {
-	text := fmt.Sprintf("leaves out %d of %d rows", c.Dropped, c.Rows)
-	if c.Dropped > 0 {
-		text += fmt.Sprintf(" (%.3g %%): totals are too small by what these hold", 100*float64(c.Dropped)/float64(c.Rows))
-	}
-	return text
-}
-
 // unreadText explains missing values that are not missing in the file.
 func (c *LookColumn) unreadText() string {
 	if c.Unread == 0 {
 		return ""
 	}
-	text := fmt.Sprintf(", %d of them texts that are no %s", c.Unread, c.holds)
-	if c.holds == job.Number {
+	text := fmt.Sprintf(", %d of them texts that are no %s", c.Unread, c.Holds)
+	if c.Holds == job.Number {
 		text += " (a number has a decimal point and no thousands separator, unless the job says decimal or thousands)"
 	}
 	return text
@@ -308,7 +205,7 @@ func (c *LookColumn) unreadText() string {
 // unusable explains why most of a column of numbers is no number, "" where most of it is. It
 // quotes nothing of the table. // P33
 func (c *LookColumn) unusable(rows int64) string {
-	if c.holds != job.Number || 2*c.Unread <= rows {
+	if c.Holds != job.Number || 2*c.Unread <= rows {
 		return ""
 	}
 	reason := "a text that stands for a missing value, such as n/a, has to be named in dataset.source.missing; or the column is another one"
@@ -320,26 +217,6 @@ func (c *LookColumn) unusable(rows int64) string {
 	}
 	return fmt.Sprintf("column %s: %d of %d values are texts that are no number, so what is released of it would be about the others; %s",
 		c.Name, c.Unread, rows, reason)
-}
-
-// facts lists the findings in a column.
-func (c *LookColumn) facts() []report.Fact {
-	out := []report.Fact{{Label: "  in the table", Text: c.Stored}}
-	for _, k := range []struct {
-		what string
-		n    int64
-	}{
-		{"missing", c.Missing}, {"of these a text that is no " + string(c.holds), c.Unread}, {"below the lower bound", c.Below},
-		{"above the upper bound", c.Above}, {"outside the domain", c.Outside},
-	} {
-		if k.n > 0 {
-			out = append(out, report.Fact{Label: "  " + k.what, Text: fmt.Sprintf("%d rows", k.n)})
-		}
-	}
-	for _, value := range slices.Sorted(maps.Keys(c.Foreign)) {
-		out = append(out, report.Fact{Label: "  not listed", Text: fmt.Sprintf("%q in %d rows", value, c.Foreign[value])})
-	}
-	return out
 }
 
 // MarshalJSON is the look for programs.

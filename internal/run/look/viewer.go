@@ -57,7 +57,7 @@ func (v *viewer) computed(ctx context.Context, l *run.Look, i int) error {
 			if c.Lookup != nil {
 				stored = "looked up in " + c.Lookup.Path
 			}
-			v.look.Columns = append(v.look.Columns, LookColumn{Name: c.Name, Declared: declaredText(c), Stored: stored, holds: c.Type})
+			v.look.Columns = append(v.look.Columns, LookColumn{Name: c.Name, Declared: declaredText(c), Stored: stored, Holds: c.Type})
 		}
 		out := &v.look.Columns[at]
 		for _, w := range v.weights {
@@ -104,7 +104,7 @@ func (v *viewer) declare() {
 		if c.Derived != nil || c.Lookup != nil || c.Joined != nil {
 			continue // it is computed, and not in the table
 		}
-		out := LookColumn{Name: c.Name, Declared: declaredText(c), holds: c.Type}
+		out := LookColumn{Name: c.Name, Declared: declaredText(c), Holds: c.Type}
 		column, ok := v.stored(c.Name)
 		switch fits, why := run.Suits(c, column); {
 		case !ok:
@@ -157,7 +157,7 @@ func (v *viewer) weigh() {
 		}
 		v.look.Columns = append(v.look.Columns,
 			LookColumn{Name: c.Name + ", as weights", Declared: fmt.Sprintf("weights from 1 to %s", rational.Format(w.AtMost)),
-				Stored: "weights below 1 and above the bound are clipped to it", holds: job.Number})
+				Stored: "weights below 1 and above the bound are clipped to it", Holds: job.Number})
 	}
 }
 

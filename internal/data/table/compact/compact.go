@@ -72,14 +72,12 @@ func (s *Struct) Struct(field int, v *Struct) *Struct {
 	return s
 }
 
-func (s *Struct) list(field int, elem byte, n int) *Struct {
-	s.head(field, wireList)
-	if n < 15 {
+func (s *Struct) list(field int, elem byte, n int) {
+	if s.head(field, wireList); n < 15 {
 		s.b = append(s.b, byte(n)<<4|elem)
-		return s
+		return
 	}
 	s.b = binary.AppendUvarint(append(s.b, 0xf0|elem), uint64(n))
-	return s
 }
 
 // Structs adds a list of structures.
