@@ -29,7 +29,7 @@ var notCodes = []string{"DPRELEASE_LEDGER", "DPRELEASE_PLUGIN_ID", "NO_COLOR", "
 // code is one that the sources hold.
 func TestEveryCodeIsDeclared(t *testing.T) {
 	used := map[string]string{"INTERNAL": "", "OUTPUT": "", "REPORT": "", "INTERRUPTED": "", "USAGE": "", "PANIC": "", "CRASHED": ""}
-	for _, dir := range []string{".", "../../plan", "../../run", "../../run/output", "../../run/budget", "../../run/look", "../../pipeline", "../../../cmd/dprelease", "../../command", "../../author", "../../../ledger", "../../plugin/host", "../../run/engine", "../../run/output/stored", "../../../publish"} {
+	for _, dir := range []string{".", "../../plan", "../../run", "../../output", "../../run/budget", "../../run/look", "../../pipeline", "../../../cmd/dprelease", "../../command", "../../author", "../../../ledger", "../../plugin/host", "../../run/engine", "../../../engines/beam/worker", "../../output/stored", "../../../publish"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err)

@@ -102,7 +102,7 @@ func blanks(text string) int {
 
 // A remark that has a translation has as many blanks in it, and stands in a program. One that no program makes is not found.
 func TestNotes(t *testing.T) {
-	text := code(t, "plugins", "report", "privacy", "samplers", "internal/plan", "internal/run", "internal/calculus")
+	text := code(t, "plugins", "report", "privacy", "samplers", "internal/plan", "internal/run", "internal/output", "internal/pipeline", "internal/calculus")
 	stands := func(english string) bool {
 		for _, part := range strings.Split(english, "%s") {
 			part = strings.Trim(part, " ,;:.()")
