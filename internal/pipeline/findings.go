@@ -57,7 +57,7 @@ func (f *findings) say(label, text string) {
 }
 func (f *findings) add(label, text string) { f.say(f.T(label), text) }
 
-// table tells what one table holds.
+// table adds the findings in one table.
 func (f *findings) table(l *look.Look) {
 	for i := range l.Columns {
 		f.column(&l.Columns[i])
@@ -97,7 +97,7 @@ func (f *findings) table(l *look.Look) {
 	}
 }
 
-// column tells what a column holds.
+// column adds the findings in a column.
 func (f *findings) column(c *look.LookColumn) {
 	f.say(f.T("look.column", c.Name), c.Declared)
 	f.say("  "+f.T("look.stored"), c.Stored)
@@ -115,7 +115,7 @@ func (f *findings) column(c *look.LookColumn) {
 	}
 }
 
-// counted tells which rows count in a release.
+// counted returns the sentence on the rows that count in a release.
 func (f *findings) counted(r *look.LookRelease) string {
 	counts := []any{r.Rows - r.Filtered - r.Left, r.Rows}
 	text := f.T("look.reads", counts...)
@@ -138,7 +138,7 @@ func (f *findings) counted(r *look.LookRelease) string {
 	return text
 }
 
-// dropped tells how many of the rows of a release a cap leaves out.
+// dropped returns the sentence on the rows that a cap leaves out of a release.
 func (f *findings) dropped(c run.CapDrop) string {
 	text := f.T("look.cap_rows", c.Dropped, c.Rows)
 	if c.Dropped > 0 {
