@@ -92,7 +92,7 @@ func refuse(name string, err error) error {
 		return fail(CodeUnreadable, name, "permission denied")
 	case errors.Is(err, syscall.EMFILE):
 		return fail(CodeUnreadable, name,
-			"too many open files: all files of a table are open at once; raise the limit (ulimit -n), or put the rows into fewer files")
+			"too many open files: a run needs about 100; raise the limit (ulimit -n)")
 	case errors.As(err, &other):
 		return fail(CodeUnsupported, name, other.Error())
 	case errors.As(err, &system):

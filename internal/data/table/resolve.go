@@ -291,8 +291,7 @@ func once(found []located) []located {
 	})
 }
 
-// opened is a file held open. Checking and reading use one descriptor, so another file under the same name changes
-// nothing.
+// opened is a file whose checking and reading see the same bytes: another file under its name is an error.
 type opened struct {
 	path    string
 	f       Stored
@@ -314,25 +313,6 @@ type Stored interface {
 	io.Closer
 	// Unchanged returns an error if the file changed since it was opened.
 	Unchanged() error
-}
-
-// localFile is a file of this machine.
-type localFile struct {
-	*os.File
-	size     int64
-	modified time.Time
-}
-
-// Unchanged compares the size and the time stamp.
-func (f localFile) Unchanged() error {
-	info, err := f.Stat()
-	if err != nil {
-		return fail(CodeUnreadable, "", "cannot be examined")
-	}
-	if info.Size() != f.size || !info.ModTime().Equal(f.modified) {
-		return errChanged
-	}
-	return nil
 }
 
 var errChanged = fail(CodeChanged, "", "the file changed while it was read")

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/data/store"
 	"github.com/dprelease/dprelease/internal/data/store/address"
 )
@@ -185,20 +184,6 @@ func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 		return nil, err
 	}
 	return t, nil
-}
-
-// openLocal opens a file of this machine.
-func openLocal(name string) (base opened, err error) {
-	h, err := file.Open(name)
-	if err != nil {
-		return base, refuse(name, err)
-	}
-	info, err := h.Stat()
-	if err != nil {
-		h.Close()
-		return base, refuse(name, err)
-	}
-	return opened{path: name, f: localFile{h, info.Size(), info.ModTime()}, size: info.Size()}, nil
 }
 
 // openFile opens one file of a table, from the bucket unless that is nil. first is the format of the files before it.
