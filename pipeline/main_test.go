@@ -72,7 +72,7 @@ func TestJobHasFields(t *testing.T) {
 // steps remembers what it was told.
 type steps []string
 
-func (s *steps) Observe(e pipeline.Event) { *s = append(*s, e.Kind) }
+func (s *steps) Observe(e pipeline.Progress) { *s = append(*s, e.Kind) }
 
 // A run tells its steps; where the context ends it, the error is the context's.
 func TestContextEndsTheVerbs(t *testing.T) {
@@ -120,7 +120,7 @@ type ending struct {
 	stop func()
 }
 
-func (e ending) Observe(ev pipeline.Event) {
+func (e ending) Observe(ev pipeline.Progress) {
 	e.steps.Observe(ev)
 	if ev.Kind == "draw" {
 		e.stop()

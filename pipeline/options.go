@@ -78,9 +78,9 @@ func (o Options) inner() pipeline.Options {
 	return in
 }
 
-// Event is one step of a run, for progress bars and schedulers. It holds public
+// Progress is one step of a run, for progress bars and schedulers. It holds public
 // facts only: Done and Total are shares of a draw, never rows (P19).
-type Event struct {
+type Progress struct {
 	Kind        string // plan, draw, progress, release-start, release-done, published
 	Release     string
 	Draw        string
@@ -89,12 +89,12 @@ type Event struct {
 }
 
 // Observer is told what happens during a run. Calls come one at a time.
-type Observer interface{ Observe(Event) }
+type Observer interface{ Observe(Progress) }
 
 // observed tells an observer the events of a run.
 type observed struct{ to Observer }
 
 // Observe passes an event on.
-func (o observed) Observe(e pipeline.Event) {
-	o.to.Observe(Event{Kind: e.Kind, Release: e.Release, Draw: e.Draw, Done: e.Done, Total: e.Total, Message: e.Message})
+func (o observed) Observe(e pipeline.Progress) {
+	o.to.Observe(Progress{Kind: e.Kind, Release: e.Release, Draw: e.Draw, Done: e.Done, Total: e.Total, Message: e.Message})
 }

@@ -40,7 +40,7 @@ func newBars(w io.Writer, releases []job.Release) *bars {
 }
 
 // Observe takes note of an event.
-func (b *bars) Observe(ev pipeline.Event) {
+func (b *bars) Observe(ev pipeline.Progress) {
 	b.Lock()
 	defer b.Unlock()
 	if b.begun.IsZero() {

@@ -31,7 +31,7 @@ import (
 type story struct {
 	loadErr, checkErr, planErr, runErr error
 	above                              bool // a plan that its account does not allow comes with the error
-	events                             []pipeline.Event
+	events                             []pipeline.Progress
 	during                             func()
 	got                                pipeline.Options
 }
@@ -163,7 +163,7 @@ func TestAnswers(t *testing.T) {
 		{"run --json j.yaml", `{"event":"draw",RUN,"draw":"srs"}` + "\n" + `{"event":"progress",RUN,"draw":"srs","done":5,"total":10}` + "\n" +
 			`{"event":"progress",RUN,"draw":"pois"}` + "\n" + `{"event":"done",RUN,"exit":0,"outcome":{"words":"the summary"}}` + "\n"},
 	} {
-		s := &story{events: []pipeline.Event{{Kind: "draw", Draw: "srs"}, {Kind: "progress", Draw: "srs", Done: 5, Total: 10},
+		s := &story{events: []pipeline.Progress{{Kind: "draw", Draw: "srs"}, {Kind: "progress", Draw: "srs", Done: 5, Total: 10},
 			{Kind: "progress", Draw: "pois", Done: 4711}}} // a count without a public total is secret (P19)
 		exit, out, errw := try(context.Background(), s, strings.Fields(c.args)...)
 		c.out = strings.ReplaceAll(c.out, "RUN", `"run":"`+lineage.RunID(&job.Job{Name: "demo"})+`","job":"demo"`)
@@ -256,7 +256,7 @@ func TestClosedOutput(t *testing.T) {
 	for args, want := range map[string]int{"run j": 0, "run --json j": 0, "check j": 75, "check --json j": 75, "plan j": 75, "plan --json j": 75,
 		"schema": 75, "version": 75} {
 		var errw bytes.Buffer
-		s := &story{events: []pipeline.Event{{Kind: "plan"}, {Kind: "published"}}}
+		s := &story{events: []pipeline.Progress{{Kind: "plan"}, {Kind: "published"}}}
 		env := &environment{Environment: &command.Environment{Out: closed{}, Errw: &errw, Getenv: nothingSet}, jobs: s}
 		if exit := env.execute(context.Background(), strings.Fields(args)); exit != want || strings.Count(errw.String(), "\n") != 1+min(want, 1) {
 			t.Errorf("%s: exit %d, stderr %q", args, exit, errw.String())
@@ -270,7 +270,7 @@ func TestBars(t *testing.T) {
 	for _, total := range []int64{0, 1000} {
 		var out bytes.Buffer
 		b := newBars(&out, []job.Release{{Name: "m", Mechanism: "sgd"}, {Name: "n"}, {Name: "o"}})
-		for _, ev := range []pipeline.Event{{Kind: "plan"}, {Kind: "draw", Draw: "srs", Total: total}, {Kind: "release-start", Release: "m"},
+		for _, ev := range []pipeline.Progress{{Kind: "plan"}, {Kind: "draw", Draw: "srs", Total: total}, {Kind: "release-start", Release: "m"},
 			{Kind: "progress", Draw: "srs", Done: 471, Total: total}, {Kind: "release-done", Release: "m"},
 			{Kind: "draw", Draw: strings.Repeat("x", 100)}, {Kind: "progress", Done: 471, Total: total}} {
 			b.Observe(ev)
@@ -306,7 +306,7 @@ func TestUnknownCommit(t *testing.T) {
 // The metrics of a run that failed after its debit say no cause (P19, P20), before it they do.
 func TestMetricsOfFailure(t *testing.T) {
 	path := filepath.Join(testdir.New(t), "m.prom")
-	for _, events := range [][]pipeline.Event{nil, {{Kind: "plan"}}, {{Kind: "draw"}}} {
+	for _, events := range [][]pipeline.Progress{nil, {{Kind: "plan"}}, {{Kind: "draw"}}} {
 		s := &story{events: events, runErr: &failure.Failure{Exit: failure.ExitPlugin, Code: "PLUGIN_FAILED", Message: secretValue}}
 		exit, _, errw := try(context.Background(), s, "run", "--metrics", path, "j.yaml")
 		text, err := os.ReadFile(path)

@@ -25,7 +25,7 @@ func TestHideOutcome(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "CONFIDENTIAL-runs.txt")
 	codes := map[int]bool{}
 	for word, end := range ends {
-		s := &story{runErr: end, events: []pipeline.Event{{Kind: "plan"}}}
+		s := &story{runErr: end, events: []pipeline.Progress{{Kind: "plan"}}}
 		for _, json := range [][]string{nil, {"--json"}} {
 			exit, out, errw := try(t.Context(), s, append([]string{"run", "--publish-at", "06:00", "--hide-outcome", file, "job.yaml"}, json...)...)
 			if exit != 0 || out != "" || strings.TrimPrefix(errw, "nothing of this run is shown before 06:00\n") != "" {

@@ -40,7 +40,7 @@ func (t *telling) begin(e *environment, j *job.Job, next pipeline.Observer) (pip
 }
 
 // Observe hands an event on. A draw begins when the budget is spent.
-func (t *telling) Observe(ev pipeline.Event) {
+func (t *telling) Observe(ev pipeline.Progress) {
 	if ev.Kind == "draw" && t.debited.IsZero() {
 		t.debited = time.Now()
 		t.sender.Debited()

@@ -23,7 +23,7 @@ func (e *environment) observer(releases []job.Release) (o pipeline.Observer, sto
 
 // public takes out of an event what must not leave: without a public total the
 // number of rows is secret (P19).
-func public(ev pipeline.Event) pipeline.Event {
+func public(ev pipeline.Progress) pipeline.Progress {
 	if ev.Total <= 0 {
 		ev.Done, ev.Total = 0, 0
 	}
@@ -39,10 +39,10 @@ type lines struct {
 }
 
 // step is an event whose mark stands before it.
-type step struct{ pipeline.Event }
+type step struct{ pipeline.Progress }
 
 // Observe prints the event.
-func (l *lines) Observe(ev pipeline.Event) {
+func (l *lines) Observe(ev pipeline.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.broken {

@@ -9,7 +9,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
-// causes are why a folder of releases could not be written, in fixed words: what the system
+// causes are the reasons for which a folder of releases could not be written, in fixed words: what the system
 // says may name more (P20).
 var causes = []struct {
 	is   error

@@ -38,7 +38,7 @@ type seen struct {
 	at    []time.Time
 }
 
-func (s *seen) Observe(pipeline.Event) { s.at = append(s.at, s.clock.at) }
+func (s *seen) Observe(pipeline.Progress) { s.at = append(s.at, s.clock.at) }
 
 func five() time.Time { return time.Date(2026, 3, 2, 5, 0, 0, 0, time.UTC) }
 

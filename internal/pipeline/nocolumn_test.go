@@ -119,9 +119,9 @@ func estimatesIn(t *testing.T, dir string) []byte {
 	return b
 }
 
-type observer func(pipeline.Event)
+type observer func(pipeline.Progress)
 
-func (o observer) Observe(e pipeline.Event) { o(e) }
+func (o observer) Observe(e pipeline.Progress) { o(e) }
 
 // A panic after the debit ends the run with a code of its own, which does not ask for another run, and says nothing of
 // what was in the program's hands.
@@ -138,7 +138,7 @@ func TestPanicAfterDebit(t *testing.T) {
 					}, nil, 0)
 					return
 				}
-				o.Observer = observer(func(e pipeline.Event) {
+				o.Observer = observer(func(e pipeline.Progress) {
 					if e.Kind == at {
 						panic(canary)
 					}

@@ -9,15 +9,15 @@ import (
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
-type events struct{ all []pipeline.Event }
+type events struct{ all []pipeline.Progress }
 
-func (e *events) Observe(ev pipeline.Event) { e.all = append(e.all, ev) }
+func (e *events) Observe(ev pipeline.Progress) { e.all = append(e.all, ev) }
 
 // Under add-remove nothing that is told during a run depends on the number of rows:
 // not how often it is told how much is read, at the end of a block of rows or of an
 // empty table (P19).
 func TestEventsDoNotCountRows(t *testing.T) {
-	told := func(rows int) []pipeline.Event {
+	told := func(rows int) []pipeline.Progress {
 		var e events
 		path := write(t, tinyJob, "TABLE", tableOf(t, table.ReleaseColumn{Name: "x", Float64: make([]float64, rows)}),
 			"replace-one\n  size: 4", "add-remove", "budget:", "samples:\n  s: {method: poisson, rate: 0.01}\nbudget:",
@@ -27,7 +27,7 @@ func TestEventsDoNotCountRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Where the ledger is made differs from one test folder to the next.
-		return slices.DeleteFunc(e.all, func(ev pipeline.Event) bool { return ev.Kind == "ledger" })
+		return slices.DeleteFunc(e.all, func(ev pipeline.Progress) bool { return ev.Kind == "ledger" })
 	}
 	const block = 1 << 16
 	want := told(block)

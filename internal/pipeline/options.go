@@ -84,12 +84,12 @@ type Options struct {
 	at func(point string)
 }
 
-// Event is one step of a run, for progress bars and schedulers. It holds public
+// Progress is one step of a run, for progress bars and schedulers. It holds public
 // facts only: Done and Total are shares of a draw, never rows (P19).
-type Event = run.Progress
+type Progress = run.Progress
 
 // Observer is told what happens during a run. Calls come one at a time.
-type Observer interface{ Observe(Event) }
+type Observer interface{ Observe(Progress) }
 
 // watch hands events to the observer, one at a time.
 func (o Options) watch() func(run.Progress) {

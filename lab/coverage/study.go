@@ -15,11 +15,10 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/lab/measure"
-	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/linear"
@@ -37,43 +36,11 @@ import (
 // designs are the ways to draw.
 var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collected", "gathered", "survey", "stages"}
 
-var mechanisms = map[string]sdk.Mechanism{
+var mechanisms = inprocess.Mechanisms{
 	"mean": mean.Mechanism{}, "sum": sum.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{},
 	"quantiles": quantiles.Mechanism{}, "variance": variance.Mechanism{}, "sd": variance.SD(), "count": count.Mechanism{},
 	"histogram": histogram.Mechanism{},
 }
-
-// builtin is a mechanism in this process.
-type builtin struct{ sdk.Mechanism }
-
-func (m builtin) About() sdk.Description { return m.Describe() }
-func (builtin) Origin() (bool, string)   { return true, "" }
-func (builtin) Confined() string         { return "" }
-func (m builtin) Validate(raw json.RawMessage) error {
-	s, err := params.Compile(m.Describe().Params)
-	if err != nil {
-		return err
-	}
-	return plan.ValidateParams(s, raw)
-}
-func (m builtin) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
-	return m.Mechanism.Plan(r)
-}
-
-type shelf struct{}
-
-func (shelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
-	m, ok := mechanisms[name]
-	if !ok {
-		return nil, fmt.Errorf("no mechanism %s", name)
-	}
-	return builtin{m}, nil
-}
-
-// fresh is a ledger that knows no sample.
-type fresh struct{}
-
-func (fresh) Node(context.Context, *job.Job, string) (*ledger.Node, error) { return nil, nil }
 
 // declared writes the columns and the releases of a job.
 func (p *population) declared(design, level, from string) (columns, releases string) {
@@ -194,7 +161,7 @@ releases:
 	if err != nil {
 		return nil, fmt.Errorf("%s\n%w", text, err)
 	}
-	made, err := plan.Make(ctx, j, shelf{}, fresh{})
+	made, err := plan.Make(ctx, j, mechanisms, inprocess.NoPast{})
 	if err != nil {
 		return nil, fmt.Errorf("%s\n%w", text, err)
 	}

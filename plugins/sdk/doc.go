@@ -1,4 +1,4 @@
-// Package sdk is what the author of a mechanism writes against.
+// Package sdk is the library against which an author writes a mechanism.
 //
 // A mechanism releases something about a table, with noise. It is a type with three
 // methods, and it is complete in about sixty lines; the package example is one.

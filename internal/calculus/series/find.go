@@ -26,7 +26,7 @@ func (g Goal) of(squares []float64) float64 {
 	return floats.Sum(squares) / float64(len(squares))
 }
 
-// A Question is what a series publishes, about whom.
+// A Question names the figures that a series publishes, and whose they are.
 type Question struct {
 	Periods int
 	Rows    []Row

@@ -1,4 +1,4 @@
-// Package lang is what the languages of dprelease share: the job language (package
+// Package lang serves the languages of dprelease: the job language (package
 // job) and the expressions for events and questions (package expr). It reads YAML and
 // JSON into yaml.v3's nodes, knows where everything stands, collects problems, and
 // proposes the word that was most likely meant.

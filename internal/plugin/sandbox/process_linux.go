@@ -88,7 +88,7 @@ func Start(exe *Executable, cmd Command) (*Process, error) {
 	return begin(exe, cmd, &orders{why: why})
 }
 
-// withoutNamespaces is why this machine gives a tree no namespaces, once that is known.
+// withoutNamespaces is the reason for which this machine gives a tree no namespaces, once it is known.
 var withoutNamespaces atomic.Pointer[string]
 
 // begin starts a tree; with orders, through a launcher that confines it first.

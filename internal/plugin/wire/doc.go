@@ -1,4 +1,4 @@
-// Package wire is what both ends of the plugin protocol must agree on: the messages
+// Package wire holds everything that both ends of the plugin protocol must agree on: the messages
 // (generated), how they become the types of the SDK and back, the layout of rows in
 // shared memory, and the limits.
 //

@@ -1,4 +1,4 @@
-// Package failure is how a command ends when it does not end well: an exit code, a
+// Package failure ends a command that does not end well: an exit code, a
 // word for scripts, what was spent, and whether to try again. docs/exit-codes.md is
 // generated from its table of codes.
 package failure

@@ -96,7 +96,7 @@ type Answer struct {
 	Refused *Refusal
 }
 
-// Refusal is why a table cannot be read, in the words of package table.
+// Refusal is the reason for which a table cannot be read, in the words of package table.
 type Refusal struct{ Code, File, Detail string }
 
 // Range is a stretch of bytes of an object.

@@ -10,7 +10,7 @@ const (
 	ReadFailed  = "unreadable"
 )
 
-// Fault is why a file is refused. Its text holds places and structural facts, never a value of a column.
+// Fault is the reason for which a file is refused. Its text holds places and structural facts, never a value of a column.
 type Fault struct{ Code, Detail string }
 
 func (f *Fault) Error() string { return f.Detail }
