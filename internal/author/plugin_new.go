@@ -28,10 +28,10 @@ const maxModule = 4 << 20
 var skeleton embed.FS
 
 // files of a new plugin, by the template that makes them.
-func skeletonFiles(name string) map[string]string {
+func skeletonFiles() map[string]string {
 	return map[string]string{
 		"go.mod.tmpl": "go.mod", "main.go.tmpl": "main.go", "mechanism.go.tmpl": "mechanism.go",
-		"mechanism_test.go.tmpl": "mechanism_test.go", "proof.md.tmpl": name + ".proof.md",
+		"mechanism_test.go.tmpl": "mechanism_test.go",
 	}
 }
 
@@ -43,8 +43,8 @@ func (e *environment) pluginNew() *cobra.Command {
 		Use:   "new NAME",
 		Short: "Write a new mechanism, in Go or Python",
 		Long: `new writes a folder with a complete mechanism, the total of a column, to be changed
-into yours: a Go module with a test that runs the conformance suite, a proof, and the
-source of the SDK, or a mechanism in Python. It never overwrites anything.`,
+into yours: a Go module with a test that runs the conformance suite and the source of the
+SDK, or a mechanism in Python. It never overwrites anything.`,
 		Example: `  dprelease plugin new trimmed-mean
   cd trimmed-mean && go test && go build ` + lean + ` && dprelease plugin check ./trimmed-mean
   dprelease plugin new trimmed-mean --lang python
@@ -125,7 +125,7 @@ func writeSkeleton(dir, name, replace string) error {
 		err = newFolder(dir)
 	}
 	if err == nil {
-		err = fill(t, dir, skeletonFiles(name), with)
+		err = fill(t, dir, skeletonFiles(), with)
 	}
 	if err != nil {
 		return err
@@ -211,13 +211,13 @@ func relative(dir, source string) (string, error) {
 }
 
 // pythonFiles of a new plugin, by the template that makes them.
-func pythonFiles(name string) map[string]string {
-	return map[string]string{"main.py.tmpl": "__main__.py", "mechanism.py.tmpl": "mechanism.py", "proof.md.tmpl": name + ".proof.md"}
+func pythonFiles() map[string]string {
+	return map[string]string{"main.py.tmpl": "__main__.py", "mechanism.py.tmpl": "mechanism.py"}
 }
 
 // writePython writes a mechanism in Python with the SDK beside it.
 func writePython(dir, name string) error {
-	t, err := template.ParseFS(skeleton, "skeleton/python/*.tmpl", "skeleton/proof.md.tmpl")
+	t, err := template.ParseFS(skeleton, "skeleton/python/*.tmpl")
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func writePython(dir, name string) error {
 	if err := os.CopyFS(dir, python.SDK); err != nil {
 		return err
 	}
-	return fill(t, dir, pythonFiles(name), struct{ Name string }{name})
+	return fill(t, dir, pythonFiles(), struct{ Name string }{name})
 }
 
 // newFolder makes a folder that is not there yet.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -55,6 +56,9 @@ type Coordinate struct {
 
 	_ struct{}
 }
+
+// Expression returns the column as an expression of a Query.
+func (c Column) Expression() string { return "column(" + strconv.Quote(c.Name) + ")" }
 
 // Declared is for a mechanism to embed that declares its query: it has no Release.
 type Declared struct{}

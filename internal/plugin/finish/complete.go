@@ -98,7 +98,7 @@ const mostResult = 10_000_000
 // grouped repeats the result of a plan for each group, and puts the groups before it.
 func grouped(plan sdk.Plan, by string, groups []string) (sdk.Plan, error) {
 	if int64(len(groups)) > mostResult/max(1, plan.Rows) {
-		return plan, errors.New("by: the groups make too many rows")
+		return plan, &Refusal{"by: the groups make too many rows"}
 	}
 	f := &sdk.Finish{Noise: slices.Clone(plan.Finish.Noise)}
 	name := "group"
@@ -117,7 +117,7 @@ func grouped(plan sdk.Plan, by string, groups []string) (sdk.Plan, error) {
 		f.Constants = append(f.Constants, c)
 	}
 	if slices.ContainsFunc(plan.Output, func(o sdk.Field) bool { return o.Name == by }) {
-		return plan, fmt.Errorf("by: a column of the release is named %q too; rename the column of the table", by)
+		return plan, &Refusal{fmt.Sprintf("by: a column of the release is named %q too; rename the column of the table", by)}
 	}
 	plan.Output = append([]sdk.Field{{Name: by, Type: sdk.String, Doc: "group", Value: name, Texts: distinct(groups)}}, plan.Output...)
 	plan.Rows, plan.Finish = plan.Rows*int64(len(groups)), f

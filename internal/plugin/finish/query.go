@@ -60,6 +60,11 @@ type block struct {
 	n      int
 }
 
+// Refusal is an error of a job and not of a plan: the queries cannot be asked of its table or by its groups.
+type Refusal struct{ Why string }
+
+func (r *Refusal) Error() string { return r.Why }
+
 // mostRows is the number of rows that sums have room for where no bound is public. No table is as large.
 const mostRows = 1 << 40
 
@@ -76,8 +81,8 @@ func NewQueries(plan sdk.Plan, public sdk.Public, by string, epsilon float64) (*
 	q.weights = [2]float64{1, 1}
 	switch {
 	case !(d.MaxWeight >= 1) || math.IsInf(d.MaxWeight, 0):
-		return nil, errors.New("it adds up, and nothing says what a row of the sample stands for: the population needs a public size, or the " +
-			"sample a public rate")
+		return nil, &Refusal{"it adds up, and nothing says what a row of the sample stands for: the population needs a public size, or the " +
+			"sample a public rate"}
 	case !d.EqualWeights:
 		q.weights = [2]float64{math.Min(math.Max(d.MinWeight, 0), d.MaxWeight), d.MaxWeight}
 	}
@@ -88,7 +93,7 @@ func NewQueries(plan sdk.Plan, public sdk.Public, by string, epsilon float64) (*
 	if by != "" {
 		var ok bool
 		if group, ok = public.Column(by); !ok || group.Type != sdk.Category || len(group.Domain) == 0 {
-			return nil, errors.New("by: the groups must be a declared category")
+			return nil, &Refusal{"by: the groups must be a declared category"}
 		}
 	}
 	q.units = unitsOf(group, public.Cap)
@@ -109,7 +114,7 @@ func NewQueries(plan sdk.Plan, public sdk.Public, by string, epsilon float64) (*
 		}
 		q.Claims = append(q.Claims, reach.claim(q.units))
 		if numbers += q.units.cells * int64(own.places) * int64(len(own.coordinates)); numbers > 1<<22 {
-			return nil, errors.New("by: the groups make too many sums")
+			return nil, &Refusal{"by: the groups make too many sums"}
 		}
 		own.sums = make([]int64, int(q.units.cells)*int(own.places)*len(own.coordinates))
 	}

@@ -46,8 +46,11 @@ func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, feed func(
 	privacy.Event, error) {
 	if len(req.Plan.Queries) > 0 {
 		vectors, err := Queried(ctx, req, feed)
-		if errors.Is(err, errVector) {
-			err = p.fault(CodeNoiseFailed)
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, p.fault(CodeCanceled)
+		case errors.Is(err, errVector):
+			return nil, nil, p.fault(CodeNoiseFailed)
 		}
 		return vectors, nil, err
 	}

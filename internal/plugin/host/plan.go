@@ -197,6 +197,11 @@ func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Descripti
 	if err == nil {
 		err = checkFinish(desc, plan)
 	}
+	if refused := new(finish.Refusal); errors.As(err, &refused) {
+		e := p.fault(CodeRefused)
+		e.Detail = refused.Why
+		return sdk.Plan{}, e
+	}
 	if err != nil {
 		// The texts of these checks are our own and there is no data yet.
 		e := p.fault(CodePlan)

@@ -3,6 +3,7 @@ specs/plugin/v1/mechanism.proto; words stand for enumerations ("add-remove", "nu
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
@@ -27,6 +28,7 @@ class Description:
     linear: bool = False
     weighted: bool = False
     declares_finish: bool = False
+    declares_query: bool = False  # what holds of every declared query, such as capped, need not be said
 
 
 @dataclass
@@ -55,6 +57,10 @@ class Column:
     missing: str = "refuse"  # "drop", "impute"
     domain: List[str] = field(default_factory=list)
     immutable: bool = False  # a neighbour has the same value; with "drop", or one of the two has none
+
+    def expression(self) -> str:
+        """The column as an expression of a query."""
+        return "column(%s)" % json.dumps(self.name, ensure_ascii=False)
 
 
 @dataclass
@@ -143,6 +149,7 @@ class NoiseColumns:
 
     columns: List[str] = field(default_factory=list)
     quantiles: Optional[Quantiles] = None
+    units: List[float] = field(default_factory=list)  # the numbers by which the columns are multiplied
 
 
 @dataclass
@@ -155,13 +162,50 @@ class Finish:
 
 
 @dataclass
+class Split:
+    """Gives a row a place among texts, or from 0 to count - 1, by the value of an expression."""
+
+    value: str
+    texts: List[str] = field(default_factory=list)
+    count: int = 0
+
+
+@dataclass
+class Coordinate:
+    """A number that each row adds: an expression, held between low and high. The host chooses a lattice of 0."""
+
+    value: str
+    low: float = 0.0
+    high: float = 0.0
+    lattice: float = 0.0
+
+
+@dataclass
+class Query:
+    """What each row adds to a noise call of a finish, in the cell that it is in. The host computes, bounds and adds."""
+
+    coordinates: List[Coordinate]
+    cells: List[Split] = field(default_factory=list)
+    norm: float = 0.0  # where positive, the L2 norm to which the vector of a row is scaled down
+
+
+@dataclass
 class Plan:
-    columns: List[str]
-    event: Event
-    output: List[Field]
+    columns: List[str] = field(default_factory=list)
+    event: Event = None
+    output: List[Field] = field(default_factory=list)
     rows: int = 1
     errors: List[ExpectedError] = field(default_factory=list)
     finish: Optional[Finish] = None
+    queries: List[Query] = field(default_factory=list)  # without columns and event, which the host finds
+    noise: str = ""  # of the queries: "laplace", "gaussian", "" for the smaller
+
+
+class Declared:
+    """For a mechanism to inherit from that declares its query: the host makes its releases."""
+
+    def release(self, request, rows, host):
+        raise NotImplementedError
 
 
 @dataclass
