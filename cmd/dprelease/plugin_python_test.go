@@ -55,19 +55,19 @@ func TestPluginNewPython(t *testing.T) {
 		t.Errorf("check: exit %d\n%s%s", exit, stdout, stderr)
 	}
 
-	// Half of what one record can do.
+	// An expression that the host cannot read.
 	file := filepath.Join(dir, "mechanism.py")
 	text := string(mustRead(t, file))
-	broken := strings.Replace(text, "discrete_laplace(scale, comes, changes)", "discrete_laplace(scale, comes // 2, changes // 2)", 1)
-	if broken == text {
-		t.Fatal("there is no sensitivity to break")
+	broken := strings.Replace(text, "c.expression()", "c.expression() + ' +'", 1)
+	if broken == text || strings.Count(text, "\n") > 40 {
+		t.Fatal("there is no expression to break, or the mechanism is long")
 	}
 	if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	pack(t, dir, dir, bin)
 	exit, stdout, stderr := commandLine(t, "plugin", "check", bin, "--pairs", "1", "--releases", "-1")
-	if exit != 5 || !strings.Contains(stdout, "l1-sensitivity: one record added") {
+	if exit != 5 || !strings.Contains(stdout, "coordinate of query 1") {
 		t.Errorf("broken: exit %d\n%s%s", exit, stdout, stderr)
 	}
 	for _, args := range [][]string{{"--lang", "cobol"}, {"--lang", "python", "--replace", root}} {

@@ -220,6 +220,9 @@ func (s inProcess) Plan(_ context.Context, req sdk.PlanRequest) (plan sdk.Plan, 
 func (s inProcess) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Plan, table Table, noise sdk.Host) (out Outcome, err error) {
 	out.Description = s.m.Describe() // which making the plan has checked
 	out.Plan = plan
+	if len(plan.Queries) > 0 {
+		return out, errors.New("the host makes the releases of a declared query: dprelease plugin check makes some")
+	}
 	rows, err := newRows(table, req.Public, plan)
 	if err != nil {
 		return out, err
