@@ -39,7 +39,7 @@ func (r *replayer) found(out *Report, v *violation) {
 
 // endurance checks what takes many rows or many releases.
 func (r *replayer) endurance(ctx context.Context, out *Report, g *generator, cfg Config) {
-	r.found(out, r.large(ctx, g))
+	r.found(out, r.longest(ctx, g))
 	if cfg.Releases > 0 && !out.costly() {
 		r.found(out, r.memory(ctx, g.table(g.size(), mixed), cfg.Releases))
 	}
@@ -164,14 +164,14 @@ func (r *replayer) cutOff(ctx context.Context, m sdk.Mechanism, table []record) 
 	return nil
 }
 
-// large runs a table of many batches of the largest size, where the size of the
+// longest runs a table of many batches of the largest size, where the size of the
 // sample is free.
-func (r *replayer) large(ctx context.Context, g *generator) *violation {
+func (r *replayer) longest(ctx context.Context, g *generator) *violation {
 	if g.design.SampleSize > 0 || g.design.LargestCount > 0 {
 		return nil
 	}
 	base := g.table(64, mixed)
-	rows := make([]record, 0, 2*largestBatch+5)
+	rows := make([]record, 0, crowdRows)
 	for i := range cap(rows) {
 		rows = append(rows, base[i%len(base)])
 		rows[i].id = i

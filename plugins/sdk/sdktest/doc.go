@@ -19,7 +19,7 @@
 // draws no noise that protects anything; all its data is generated.
 //
 // The verdict is REFUTED or NOT REFUTED, never "passed". What is not refuted is not
-// private because of it: the suite sees tables of a dozen rows, not all tables; the
+// private because of it: the suite sees tables of a dozen rows and some large ones, not all tables; the
 // sensitivity stays the author's claim, to be proved. It does not look at the time
 // a release takes, at what a mechanism writes to other places, nor for a mechanism
 // that knows when it is being tested.

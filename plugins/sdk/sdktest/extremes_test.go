@@ -96,7 +96,7 @@ func TestExtremes(t *testing.T) {
 				continue
 			}
 			planned++
-			r, err := sdktest.Check(context.Background(), sdktest.InProcess(c.mechanism), sdktest.Config{Requests: []sdk.PlanRequest{req}, Seed: uint64(trial), Pairs: 12, Releases: -1})
+			r, err := sdktest.Check(context.Background(), sdktest.InProcess(c.mechanism), sdktest.Config{Requests: []sdk.PlanRequest{req}, Seed: uint64(trial), Pairs: 12, Releases: -1, Sizes: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

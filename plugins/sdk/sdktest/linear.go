@@ -24,22 +24,22 @@ type contribution struct {
 
 // linear checks that a mechanism is linear: that each vector is the sum of the vectors of single
 // rows. Single rows then determine the sensitivity, so it compares them exactly: every row, or unit,
-// of a pool with none, and every two of them with each other.
-func (r *replayer) linear(ctx context.Context, out *Report, g *generator) {
-	none, events, v := r.vectors(ctx, nil)
+// of a pool with none, and every two of them with each other. It returns the rows of the pool, and true
+// where nothing was found.
+func (r *replayer) linear(ctx context.Context, out *Report, g *generator) (pool []contribution, ok bool) {
+	none, events, v := r.vectors(ctx, nil, 0)
 	if v == nil && slices.ContainsFunc(none, func(x []int64) bool { return slices.ContainsFunc(x, func(n int64) bool { return n != 0 }) }) {
 		v = broken("linear", "without rows the query is not 0")
 	}
 	if v != nil {
 		out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
-		return
+		return nil, false
 	}
-	var pool []contribution
 	for _, row := range g.pool() {
 		c := contribution{rows: []record{row}}
-		if c.vectors, _, v = r.vectors(ctx, c.rows); v != nil {
+		if c.vectors, _, v = r.vectors(ctx, c.rows, 0); v != nil {
 			r.pairFound(out, v, nil, c.rows, g.relations[0])
-			return
+			return nil, false
 		}
 		pool = append(pool, c)
 	}
@@ -49,15 +49,16 @@ func (r *replayer) linear(ctx context.Context, out *Report, g *generator) {
 		}
 		a, b := pool[g.rng.IntN(len(pool))], pool[g.rng.IntN(len(pool))]
 		both := slices.Concat(a.rows, b.rows)
-		got, _, v := r.vectors(ctx, both)
+		got, _, v := r.vectors(ctx, both, 0)
 		if v == nil && !slices.EqualFunc(got, sumOf(a, b).vectors, slices.Equal) {
 			v = broken("linear", "the query on two rows is not the sum of the queries on each")
 		}
 		if v != nil {
 			r.pairFound(out, v, a.rows, both, g.relations[0])
-			return
+			return nil, false
 		}
 	}
+	ok = true
 	units := pool
 	if g.cap != nil {
 		units = g.units(pool)
@@ -74,10 +75,12 @@ func (r *replayer) linear(ctx context.Context, out *Report, g *generator) {
 				}
 				if v := r.apart(events, a, b, rel); v != nil {
 					r.pairFound(out, v, b.rows, a.rows, rel)
+					ok = false
 				}
 			}
 		}
 	}
+	return pool, ok
 }
 
 // pairFound reports a violation with the pair of tables that shows it.
@@ -86,9 +89,9 @@ func (r *replayer) pairFound(out *Report, v *violation, left, right []record, re
 	out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req), Tables: r.layout.print(p)})
 }
 
-// vectors are the vectors of the noise calls on a table, and the events of the calls.
-func (r *replayer) vectors(ctx context.Context, rows []record) (out [][]int64, events []privacy.Event, v *violation) {
-	seen, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, 0), NoNoise{Rows: len(rows)})
+// vectors are the vectors of the noise calls on a table, which is cut into batches, and the events of the calls.
+func (r *replayer) vectors(ctx context.Context, rows []record, batch int) (out [][]int64, events []privacy.Event, v *violation) {
+	seen, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, batch), NoNoise{Rows: len(rows)})
 	r.calls += len(seen.Calls)
 	if err != nil {
 		return nil, nil, failure(fmt.Sprintf("of %d rows", len(rows)), err)

@@ -106,10 +106,13 @@ func (l layout) print(p pair) string {
 	}
 	side := func(name string, rows, other []record) {
 		fmt.Fprintf(&b, "%s (%d rows)\n  %s\n", name, len(rows), strings.Join(header, "\t"))
-		left := 0
+		left, there := 0, map[int]record{}
+		for _, o := range other {
+			there[o.id] = o
+		}
 		for i, r := range rows {
 			mark := "  "
-			if !slices.ContainsFunc(other, func(o record) bool { return same(o, r) }) ||
+			if o, ok := there[r.id]; !ok || !same(o, r) ||
 				p.distance == 2 && (i >= len(other) || other[i].id != r.id) {
 				mark = "->"
 			} else if i >= maxPrinted {

@@ -28,6 +28,9 @@ type Config struct {
 	// Releases is the number of releases over which the growth of memory is watched; 1000, and
 	// negative for none.
 	Releases int
+	// Sizes is the number of large tables that the first request of a linear mechanism is tried with; 48, and
+	// negative for none.
+	Sizes int
 	// Runs is the number of runs of a mechanism that draws its own noise on each table of
 	// a pair; 4000.
 	Runs int
@@ -39,7 +42,7 @@ type Config struct {
 
 func (c Config) filled() Config {
 	c.Seeds, c.Pairs, c.Releases = cmp.Or(c.Seeds, 1), cmp.Or(c.Pairs, 150), cmp.Or(c.Releases, 1000)
-	c.Shrink, c.Runs = cmp.Or(c.Shrink, 400), cmp.Or(c.Runs, 4000)
+	c.Shrink, c.Runs, c.Sizes = cmp.Or(c.Shrink, 400), cmp.Or(c.Runs, 4000), cmp.Or(c.Sizes, 48)
 	return c
 }
 
@@ -199,7 +202,7 @@ func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description,
 			return false
 		}
 		if d.Linear && seed == cfg.Seed {
-			rep.linear(ctx, r, g)
+			rep.whole(ctx, r, g, d.Relations, cfg.Sizes, index == 0)
 		}
 		// A process does not survive these checks: they are made with a few requests.
 		if seed == cfg.Seed && (direct || index < 3) {

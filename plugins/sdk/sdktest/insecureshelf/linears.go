@@ -3,6 +3,8 @@ package insecureshelf
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/dprelease/dprelease/plugins/bounds"
 	counts "github.com/dprelease/dprelease/plugins/count"
@@ -33,6 +35,8 @@ type bent struct {
 	rate float64
 	// group, if set, is left out: the last of each column of groups.
 	group bool
+	// size, if given, tells the sizes of a table at which a query is doubled.
+	size func(rows int, public sdk.Public) bool
 	// least, if positive, is the least true number that is shown.
 	least int64
 }
@@ -75,6 +79,17 @@ func (m bent) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows
 		rows = changed{rows, m.number}
 	}
 	h := &between{Host: host, query: m.query, rate: m.rate}
+	if m.size != nil {
+		seen := 0
+		rows = counted{rows, &seen}
+		h.query = func(v []int64) {
+			for i := range v {
+				if m.size(seen, req.Public) {
+					v[i] *= 2
+				}
+			}
+		}
+	}
 	out, err := m.Mechanism.Release(ctx, req, rows, h)
 	if err != nil {
 		return out, err
@@ -122,6 +137,20 @@ func (c changed) Next() (*sdk.Batch, error) {
 		out.Columns = append(out.Columns, v)
 	}
 	return &out, nil
+}
+
+// counted are rows that somebody counts.
+type counted struct {
+	sdk.Rows
+	seen *int
+}
+
+func (c counted) Next() (*sdk.Batch, error) {
+	b, err := c.Rows.Next()
+	if err == nil {
+		*c.seen += b.Rows
+	}
+	return b, err
 }
 
 // between stands between a mechanism and its host.
@@ -176,6 +205,25 @@ func tripled(v []int64) {
 	if len(v) == 2 {
 		v[1] *= 3
 	}
+}
+
+// largeTables are mechanisms that are right on small tables.
+func largeTables() []Specimen {
+	var all []Specimen
+	for _, m := range []sdk.Mechanism{totals.Mechanism{}, counts.Mechanism{}, mean.Mechanism{}, marginals.Mechanism{}} {
+		for name, size := range map[string]func(int, sdk.Public) bool{
+			"beyond-1500":   func(n int, _ sdk.Public) bool { return n > 1500 },
+			"at-multiples":  func(n int, _ sdk.Public) bool { return n > 1500 && n%1000 == 0 },
+			"beyond-60000":  func(n int, _ sdk.Public) bool { return n > 60_000 },
+			"by-hash":       func(n int, _ sdk.Public) bool { return n > 2000 && uint32(n)*2654435761>>29 == 5 },
+			"if-size-known": func(n int, p sdk.Public) bool { return n > 60_000 && p.Design.SampleSize > 0 },
+		} {
+			b := bent{Mechanism: m, name: m.Describe().Name + "-wrong-" + name, size: size}
+			all = append(all, Specimen{Name: b.name, Caught: "linear", Story: "counts every row twice in some large tables", Mechanism: b})
+		}
+	}
+	slices.SortFunc(all, func(a, b Specimen) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // linears are the linear mechanisms, each broken in the ways in which one can be.

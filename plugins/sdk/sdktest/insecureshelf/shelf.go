@@ -23,7 +23,7 @@ type Specimen struct {
 // All returns the shelf.
 func All() []Specimen {
 	var all []Specimen
-	for _, list := range [][]Specimen{sums(), queries(), draws(), manners(), linears(), margins(), weights()} {
+	for _, list := range [][]Specimen{sums(), queries(), draws(), manners(), linears(), largeTables(), margins(), weights()} {
 		all = append(all, list...)
 	}
 	return all
