@@ -52,3 +52,26 @@ func TestDigitsThatNoiseLeaves(t *testing.T) {
 		t.Error("the table itself changed")
 	}
 }
+
+// A number beside the noisy one, and a quantile, whose noise stands nowhere, have seven digits.
+func TestDigitsOfUnknownNoise(t *testing.T) {
+	of := func(names ...string) map[string]string {
+		in := Table{}
+		for _, name := range names {
+			in.Columns = append(in.Columns, Column{Name: name, Float64: []float64{23.63187423013763}})
+		}
+		out := map[string]string{}
+		for _, c := range in.WithoutNoiseDigits().Columns {
+			if out[c.Name] = "all"; c.Text != nil {
+				out[c.Name] = c.Text[0]
+			}
+		}
+		return out
+	}
+	if got := of("estimate", "noise_sd", "mean", "upper"); got["mean"] != "23.63187" || got["upper"] != "all" {
+		t.Error(got)
+	}
+	if got := of("quantile", "estimate"); got["estimate"] != "23.63187" || got["quantile"] != "all" {
+		t.Error(got)
+	}
+}

@@ -93,9 +93,13 @@ var noisy = []string{"estimate", "noise_sd", "noise_low", "noise_high", "interva
 // noisyOverTime are those of a release over time, where sd is the noise.
 var noisyOverTime = []string{"value", "sd", "low", "high"}
 
+// beside are columns with a noise of their own, which no column tells.
+var beside = []string{"count", "mean"}
+
 // WithoutNoiseDigits returns a table for people and spreadsheets: numbers that carry noise become texts with the digits that
-// the noise of their row leaves meaningful. The ends of intervals are rounded outward, so that they hold as often. Rows of a
-// series, and of tables that agree with one another, keep all digits: rounded one by one they would no longer add up.
+// the noise of their row leaves meaningful, with seven where that noise stands nowhere. The ends of intervals are rounded
+// outward, so that they hold as often. Rows of a series, and of tables that agree with one another, keep all digits: rounded
+// one by one they would no longer add up.
 func (t Table) WithoutNoiseDigits() Table {
 	if t.agrees() {
 		return t
@@ -104,12 +108,19 @@ func (t Table) WithoutNoiseDigits() Table {
 	out := Table{Columns: slices.Clone(t.Columns)}
 	for i := range out.Columns {
 		c := &out.Columns[i]
-		if c.Float64 == nil || !slices.Contains(with, c.Name) {
+		own := slices.Contains(with, c.Name)
+		if c.Float64 == nil || !own && !slices.Contains(beside, c.Name) {
 			continue
 		}
 		texts := make([]string, len(c.Float64))
 		for row, x := range c.Float64 {
-			if texts[row] = outward(c.Name, x, noiseOf(noise, row)); texts[row] == "" {
+			switch {
+			case !own || len(noise) == 0:
+				texts[row] = plain(x, 7)
+			default:
+				texts[row] = outward(c.Name, x, noiseOf(noise, row))
+			}
+			if texts[row] == "" {
 				texts[row] = strconv.FormatFloat(x, 'g', -1, 64)
 			}
 		}

@@ -114,6 +114,7 @@ func TestBadInput(t *testing.T) {
 		{"sample larger than the table", good(t), []string{"releases:", "samples: {s: {method: srswor, size: 9}}\nreleases:", "{name: r,", "{name: r, from: s,"}, failure.ExitInvalidJob, "9 > 4"},
 		{"unknown mechanism", good(t), []string{"mechanism: mean", "mechanism: meen"}, failure.ExitInvalidJob, "meen"},
 		{"unknown parameter", good(t), []string{"{column: x}", "{colum: x}"}, failure.ExitInvalidJob, "colum"},
+		{"unlike every parameter", good(t), []string{"{column: x}", "{column: x, zzz: 1}"}, failure.ExitInvalidJob, "the parameters are "},
 		{"over the limit", good(t), []string{"limit: {epsilon: 1}", "limit: {epsilon: 0.5}"}, failure.ExitBudget, ""},
 		{"ledger of an unknown kind", good(t), []string{"budget: {", "budget: {ledger: 'mysql://h/d', "}, failure.ExitInvalidJob, "budget.ledger"},
 		{"frame missing", good(t), []string{"releases:", "samples: {s: {method: multistage, stages: [{unit: g, take: 1}, {take: 1}]}}\nreleases:", "{name: r,", "{name: r, from: s,"}, failure.ExitInvalidJob, "frame"},

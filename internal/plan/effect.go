@@ -13,8 +13,8 @@ const (
 	countField  = "count"
 )
 
-// hasEffect reports whether the result has a design effect, which costs nothing: of a share in a sample, whose value is the variance of
-// its rows, and whose number of rows is public, or released and of rows of equal weight.
+// hasEffect reports whether the result has a design effect, which costs nothing: of a share in a sample whose number of
+// rows is public, or released and of rows of equal weight. A share p tells the variance of its rows, p(1 − p); a mean does not.
 func (r *PlannedRelease) hasEffect() bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name })

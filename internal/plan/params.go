@@ -70,6 +70,8 @@ func ValidateParams(schema *params.Schema, raw json.RawMessage) error {
 		if p.Unknown && len(p.Path) == 1 {
 			if near := problem.NearestWord(p.Path[0], schema.Names()); near != "" {
 				all[i].hint = "did you mean " + near + "?"
+			} else if names := schema.Names(); len(names) > 0 && len(names) <= 12 {
+				all[i].hint = "the parameters are " + strings.Join(names, ", ")
 			}
 		}
 	}
