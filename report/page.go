@@ -257,11 +257,15 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "sentence": Sentence, "stop": stop}).Parse(pageText))
 })
 
-// policy lets the page's own style sheet in and nothing else: no script, no
+// policy lets the page's own style sheet in, and others that are given, and nothing else: no script, no
 // picture, no font, no form, no address.
-func policy() string {
-	sum := sha256.Sum256([]byte(pageStyle))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+func policy(others ...string) string {
+	styles := ""
+	for _, one := range append([]string{pageStyle}, others...) {
+		sum := sha256.Sum256([]byte(one))
+		styles += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; style-src" + styles + "; base-uri 'none'; form-action 'none'"
 }
 
 // WriteHTML writes the page of a report that NewPage has seen, with the released
@@ -300,8 +304,18 @@ var frame = template.Must(template.New("document").Parse(`<!DOCTYPE html>
 </html>
 `))
 
-// Document writes a self-contained page in the style of the report.
-func Document(w io.Writer, title string, body template.HTML) error {
-	return frame.Execute(w, map[string]any{"Policy": policy(), "Title": title, "Style": template.CSS(pageStyle),
+// WriteSections writes sections as a self-contained page in the style of the report. styles are those of their figures.
+func WriteSections(w io.Writer, title string, sections []document.Section, styles ...string) error {
+	var body bytes.Buffer
+	v := &view{words: wordsIn("en"), Title: title, Details: sections}
+	if err := pageTemplate().ExecuteTemplate(&body, "sections", v); err != nil {
+		return err
+	}
+	return Document(w, title, template.HTML(body.String()), styles...) //nolint:gosec // a template wrote it
+}
+
+// Document writes a self-contained page in the style of the report, around a body with styles of its own.
+func Document(w io.Writer, title string, body template.HTML, styles ...string) error {
+	return frame.Execute(w, map[string]any{"Policy": policy(styles...), "Title": title, "Style": template.CSS(pageStyle),
 		"Body": body}) //nolint:gosec // the style sheet is embedded, and a template wrote the body
 }

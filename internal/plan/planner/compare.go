@@ -1,7 +1,7 @@
 package planner
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -171,58 +171,34 @@ func (u *subject) planned(ctx context.Context, k candidate, x Option) (Option, e
 	return x, err
 }
 
-func (c *Comparison) header() []string {
-	return []string{"", "design", "n", "ε on sample", "δ on sample", "efficiency", "noise", "sampling", "error", "relative", "note"}
-}
-
-func (c *Comparison) rows() [][]string {
-	var out [][]string
+// answer is the comparison for people.
+func (c *Comparison) answer() *answer {
+	a := &answer{title: fmt.Sprintf("job %s, release %s (%s): designs that give the population %s", c.Job, c.Release, c.Mechanism,
+		budget(c.Target)), assumptions: c.Assumptions, simulated: c.Simulated, leave: []string{"δₙ", "relative"},
+		header: []string{"best", "design", "n", "εₙ", "δₙ", "efficiency", "noise", "sampling", "error", "relative"},
+		alt:    "The standard error of each design, and its parts noise and sampling; the table has the numbers."}
+	if c.Best >= 0 {
+		a.after = append(a.after, fmt.Sprintf("best: %s, error %.4g", c.Designs[c.Best].Name, c.Designs[c.Best].Total))
+	}
+	a.after = append(a.after, c.Collection)
 	for i, d := range c.Designs {
-		mark := ""
-		if i == c.Best {
-			mark = "best"
+		a.rows = append(a.rows, []string{mark(i == c.Best), d.Name, count(d.Size), cell(d.Sample.Epsilon), cell(d.Sample.Delta),
+			cell(d.Efficiency), cell(d.NoiseSD), cell(d.SamplingSD), cell(d.Total), percent(d.Relative)})
+		if why := cmp.Or(d.Unknown, d.Note); why != "" {
+			a.after = append(a.after, d.Name+": "+why)
 		}
-		out = append(out, []string{mark, d.Name, count(d.Size), cell(d.Sample.Epsilon), cell(d.Sample.Delta), cell(d.Efficiency),
-			cell(d.NoiseSD), cell(d.SamplingSD), cell(d.Total), percent(d.Relative), d.remark()})
 	}
-	return out
-}
-
-// remark returns what a reader of the table must know about a design.
-func (d Option) remark() string {
-	if d.Unknown != "" {
-		return d.Unknown
-	}
-	return d.Note
+	return a
 }
 
 // WriteText prints the comparison for a person.
-func (c *Comparison) WriteText(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "job %s, release %s (%s): designs that give the population %s\n", c.Job, c.Release, c.Mechanism, budget(c.Target))
-	assumed(b, c.Assumptions, c.Simulated)
-	table(b, c.header(), c.rows(), "δ on sample", "relative", "note")
-	if c.Best >= 0 {
-		fmt.Fprintf(b, "best: %s, error %.4g\n", c.Designs[c.Best].Name, c.Designs[c.Best].Total)
-	}
-	for _, r := range c.remarks() {
-		paragraph(b, r)
-	}
-	return b.Flush()
-}
+func (c *Comparison) WriteText(w io.Writer) error { return c.answer().write(w) }
 
-// remarks returns the remarks on all designs.
-func (c *Comparison) remarks() []string {
-	var out []string
-	if c.Collection != "" {
-		out = append(out, c.Collection)
-	}
-	for _, d := range c.Designs {
-		if r := d.remark(); r != "" {
-			out = append(out, d.Name+": "+r)
-		}
-	}
-	return out
+// HTML is the comparison as a page.
+func (c *Comparison) HTML() ([]byte, error) {
+	a := c.answer()
+	a.figure, _ = c.Figure() // nil where no design has a known error: the table says why
+	return a.page()
 }
 
 // MarshalJSON writes the comparison with the version of its format.

@@ -272,36 +272,32 @@ func (u *subject) bisect(ctx context.Context, lo, hi int, value func(int) float6
 	return value(hi), best, nil
 }
 
-// WriteText prints the solution for a person.
-func (r *Solution) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "job %s, release %s (%s): what reaches %s ≤ %s\n", r.Job, r.Release, r.Mechanism, r.Goal.Measure, r.Goal.limit())
-	assumed(w, r.Assumptions, r.Simulated)
+// answer is the solution for people.
+func (r *Solution) answer() *answer {
 	p := r.Point
-	paragraph(w, fmt.Sprintf("%s = %.6g: %s, %s on the sample, %s", r.Over, r.Value, p.Design, budget(p.Sample), p.errors()))
-	if len(r.Designs) > 0 {
-		rows, reasons := make([][]string, len(r.Designs)), []string{}
-		for i, d := range r.Designs {
-			mark := ""
-			if i == r.Recommended {
-				mark = "best"
-			}
-			n, note := d.Point, d.Reason
-			if note != "" && note != notReached {
-				note, reasons = "not known", append(reasons, d.Design+": "+d.Reason)
-			}
-			rows[i] = []string{mark, d.Design, cell(d.Value), cell(n.NoiseSD), cell(n.SamplingSD), cell(n.Total), cell(n.Margin),
-				percent(n.Relative), note}
+	a := &answer{title: fmt.Sprintf("job %s, release %s (%s): what reaches %s ≤ %s", r.Job, r.Release, r.Mechanism, r.Goal.Measure,
+		r.Goal.limit()), assumptions: r.Assumptions, simulated: r.Simulated,
+		before: fmt.Sprintf("%s = %.6g: %s, %s on the sample, %s", r.Over, r.Value, p.Design, budget(p.Sample), p.errors()),
+		header: []string{"best", "design", "needs " + r.unit(), "noise", "sampling", "error", "±95 %", "relative", "note"}}
+	for i, d := range r.Designs {
+		n, note := d.Point, d.Reason
+		if note != "" && note != notReached {
+			note, a.after = "not known", append(a.after, d.Design+": "+d.Reason)
 		}
-		table(w, []string{"", "design", "needs " + r.unit(), "noise", "sampling", "error", "±95 %", "relative", "note"}, rows)
-		for _, why := range reasons {
-			paragraph(w, why)
-		}
+		a.rows = append(a.rows, []string{mark(i == r.Recommended), d.Design, cell(d.Value), cell(n.NoiseSD), cell(n.SamplingSD), cell(n.Total),
+			cell(n.Margin), percent(n.Relative), note})
 	}
 	if r.Why != "" {
-		paragraph(w, "recommended: "+r.Why)
+		a.after = append(a.after, "recommended: "+r.Why)
 	}
-	return nil
+	return a
 }
+
+// WriteText prints the solution for a person.
+func (r *Solution) WriteText(w io.Writer) error { return r.answer().write(w) }
+
+// HTML is the solution as a page.
+func (r *Solution) HTML() ([]byte, error) { return r.answer().page() }
 
 // unit is the measure by which designs are compared.
 func (r *Solution) unit() string {

@@ -2,17 +2,20 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/dprelease/dprelease/internal/say/document"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/report"
 )
 
 // Suite is the version of the suite: specs/conformance-v1.md.
@@ -45,8 +48,9 @@ func (v Verdict) WriteFiles(dir string) error {
 	if err != nil {
 		return err
 	}
+	title := v.Verdict + ": " + cmp.Or(v.Mechanism, "a plugin that does not describe itself") + " " + v.Version
 	var html bytes.Buffer
-	if err := page.Execute(&html, v); err != nil {
+	if err := report.WriteSections(&html, title, v.sections()); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -58,55 +62,54 @@ func (v Verdict) WriteFiles(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "check.html"), html.Bytes(), 0o644)
 }
 
-//go:embed verdict.html.tmpl
-var pageText string
-
-var page = template.Must(template.New("check").Parse(pageText))
-
-// Shares are the largest shares of what is declared, in the order of their names.
-func (v Verdict) Shares() []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(v.Used)) {
-		out = append(out, fmt.Sprintf("%s: %.4g", name, v.Used[name]))
+// sections are the findings, what was tried, and the verdict.
+func (v Verdict) sections() (out []document.Section) {
+	for _, f := range v.Findings {
+		s := document.Section{Title: f.Check + ": " + f.Detail}
+		if f.Request != "" {
+			s.Parts = append(s.Parts, document.Part{Text: "with " + f.Request})
+		}
+		t := &document.Table{Name: "The tables"}
+		for line := range strings.Lines(f.Tables) {
+			cells := document.Row(strings.Split(strings.TrimSuffix(line, "\n"), "\t")...)
+			t.Rows, t.Head = append(t.Rows, cells), make([]document.Head, max(len(t.Head), len(cells)))
+		}
+		s.Parts = append(s.Parts, document.Part{Table: t})
+		out = append(out, s)
 	}
-	return out
+	var tried []document.Part
+	add := func(label, format string, args ...any) {
+		tried = append(tried, document.Part{Label: label, Text: fmt.Sprintf(format, args...), Class: document.Fact})
+	}
+	for _, s := range v.Statistics {
+		add("noise of its own", "epsilon at least %.3g, claimed %.3g; %d runs a table could show %.3g (confidence 1 - %.1g, event: %s)",
+			s.LowerBound, s.Claimed, s.Runs, s.Ceiling, 1-s.Confidence, s.Event)
+	}
+	add("mechanism", "%s %s: %d requests (%d refused), %d pairs of tables, %d noise calls, seed %d",
+		v.Mechanism, v.Version, v.Requests, v.Refused, v.Pairs, v.Calls, v.Seed)
+	for _, name := range slices.Sorted(maps.Keys(v.Used)) {
+		add("largest share of what is declared", "%s: %.4g", name, v.Used[name])
+	}
+	add("suite", "%s", v.Suite)
+	if v.SHA256 != "" {
+		add("sha256", "%s", v.SHA256)
+	}
+	if v.Sandbox != "" {
+		add("sandbox", "%s", v.Sandbox)
+	}
+	if v.Ended != "" {
+		add("ended early", "%s", v.Ended)
+	}
+	said := document.Part{Text: v.Verdict}
+	if !v.Refuted() {
+		said.Text += ": no broken promise was found. This is not a proof; the mechanism's author owes one"
+	}
+	return append(out, document.Section{Title: "what was tried", Parts: tried}, document.Section{Parts: []document.Part{said}})
 }
 
 // Text is the verdict for people.
 func (v Verdict) Text() string {
-	out := ""
-	say := func(format string, args ...any) { out += fmt.Sprintf(format, args...) }
-	for _, f := range v.Findings {
-		say("%s: %s\n", f.Check, f.Detail)
-		if f.Request != "" {
-			say("  with %s\n", f.Request)
-		}
-		if f.Tables != "" {
-			say("%s", f.Tables)
-		}
-		say("\n")
-	}
-	for _, s := range v.Statistics {
-		say("epsilon at least %.3g, claimed %.3g; %d runs a table could show %.3g (confidence 1 - %.1g, event: %s)\n",
-			s.LowerBound, s.Claimed, s.Runs, s.Ceiling, 1-s.Confidence, s.Event)
-	}
-	say("%s %s: %d requests (%d refused), %d pairs of tables, %d noise calls, seed %d\n",
-		v.Mechanism, v.Version, v.Requests, v.Refused, v.Pairs, v.Calls, v.Seed)
-	for _, share := range v.Shares() {
-		say("  largest share of what is declared, %s\n", share)
-	}
-	if v.SHA256 != "" {
-		say("sha256: %s\n", v.SHA256)
-	}
-	if v.Sandbox != "" {
-		say("sandbox: %s\n", v.Sandbox)
-	}
-	if v.Ended != "" {
-		say("ended early: %s\n", v.Ended)
-	}
-	say("%s", v.Verdict)
-	if !v.Refuted() {
-		say(": no broken promise was found. This is not a proof; the mechanism's author owes one.")
-	}
-	return out + "\n"
+	var b strings.Builder
+	_ = document.WriteText(&b, v.sections()...) // nothing goes wrong in memory
+	return b.String()
 }

@@ -192,12 +192,12 @@ func (r Row) SVG() []byte {
 	}
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" `+
 		`class="figure"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>%s</svg>`,
-		figure.At(width), figure.At(height), figure.At(width*1.6), style, parts.String())
+		figure.At(width), figure.At(height), figure.At(width*1.6), Style, parts.String())
 }
 
-// style gives the classes their look on white paper, readable in grey. Every rule is
+// Style gives the classes their look on white paper, readable in grey. Every rule is
 // for this class of drawings alone, since a page applies it to all of its parts.
-const style = `.figure text{font:11px "Liberation Sans",Arial,sans-serif;fill:#101010}` +
+const Style = `.figure text{font:11px "Liberation Sans",Arial,sans-serif;fill:#101010}` +
 	`.figure .title{font-size:12px}.figure .middle{text-anchor:middle}.figure .end{text-anchor:end}` +
 	`.figure .paper{fill:#fff}.figure path,.figure line{fill:none}.figure .grid{stroke:#e2e2e2}.figure .axis{stroke:#909090}` +
 	`.figure .line{stroke-width:1.6}.figure .rule{stroke:#909090;stroke-width:1}` +
