@@ -142,7 +142,8 @@ func (w *Sweep) answer() *answer {
 		a.leave = append(a.leave, "design", "rate", "n", "δ")
 	} else if i >= 0 {
 		a.leave = append(a.leave, "ε", "δ", "full table")
-		a.before = fmt.Sprintf("at %s on the population, where the full table's error is %s", budget(w.Points[i].Target), cell(w.Points[i].Full.Total))
+		a.before = fmt.Sprintf("at %s on the population, where the full table's error is %s", budget(w.Points[i].Target),
+			cell(w.Points[i].Full.Total))
 	}
 	for i, p := range w.Points {
 		size := p.Size
