@@ -3,9 +3,13 @@ package run
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/plugin/inprocess"
+	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -33,7 +37,7 @@ func (declared) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 		q.Cells, rows = []sdk.Split{{Value: p.Places, Count: 2}}, 2
 	}
 	return sdk.Plan{Rows: rows, Queries: []sdk.Query{q}, Noise: p.Noise, Finish: &sdk.Finish{Noise: []sdk.NoiseColumns{{Columns: []string{"sum"}}}},
-		Output: []sdk.Field{{Name: "sum", Type: sdk.Float64, Value: "sum"}}}, nil
+		Output: []sdk.Field{{Name: sdk.EstimateField, Type: sdk.Float64, Value: "sum"}, {Name: sdk.SDField, Type: sdk.Float64, Value: "sum_sd"}}}, nil
 }
 
 // declaredReleases are the releases of a declared query that the tests make of a tiny table.
@@ -97,5 +101,32 @@ func TestNoNeighboursOfTwoTablesBeatADeclaredQuery(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A series, whose steps share their noise.
+func TestNoNeighboursBeatASeriesOfADeclaredQuery(t *testing.T) {
+	all := inprocess.Mechanisms(maps.Clone(builtin.Mechanisms()))
+	all["declared"] = declared{}
+	y := planSeries(t, "periods_of_unit: {at_most: 1}\n    revised: accept", "rho", all,
+		"mechanism: sum, params: {column: x}", `mechanism: declared, params: {value: "x", low: -1, high: 2}`,
+		"mechanism: count, by: [g]", `mechanism: declared, params: {value: "1", high: 1}, by: [g]`)
+	base := y.steps(others, nil)
+	nearest := 0.0
+	for _, l := range lives() {
+		with := y.steps(append(slices.Clone(others), l), nil)
+		for _, rel := range y.plan.Releases() {
+			if rel.Job.Mechanism != "declared" {
+				continue
+			}
+			got, most := y.apart(rel, base, with), price(rel.Series, l.within(), 1)
+			if got > most*slack {
+				t.Errorf("%s: %v costs %g and was charged %g", rel.Job.Name, l, got, most)
+			}
+			nearest = max(nearest, got/most)
+		}
+	}
+	if nearest < 0.85 {
+		t.Errorf("no unit costs more than %g of what it was charged", nearest)
 	}
 }

@@ -30,6 +30,8 @@ func TestWeightsAreCharged(t *testing.T) {
 				`mechanism: sum, params: {column: x}, guarantee: {epsilon: 1}`,
 				`mechanism: mean, params: {column: x, noise: gaussian}, guarantee: {epsilon: 1, delta: "0.01"}`,
 				`mechanism: count, guarantee: {epsilon: 1}, where: "x > 0", from: s`,
+				`mechanism: declared, params: {value: "x - 1", low: -2, high: 1}, by: [g], guarantee: {epsilon: 1}`,
+				`mechanism: declared, params: {value: "1", high: 1, places: "x"}, guarantee: {epsilon: 1}, where: "x > 0", from: s`,
 			} {
 				w := &world{t: t, file: file, dataset: dataset, relation: relation, sample: "{method: poisson, rate: 0.5}", release: release}
 				if d := w.worst(kinds); d > 1e-9 {

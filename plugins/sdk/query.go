@@ -19,6 +19,8 @@ import (
 // (docs/expressions.md). It adds up, computes the sensitivity, and draws the noise from it. Weights,
 // groups, filters, and units with several rows are its business too: a plan is for one group.
 //
+// A Finish may read n_sd beside a noisy sum n: the standard deviation of its noise.
+//
 // A value that cannot be computed adds nothing. The others are held between Low and High, weighed, and
 // rounded to a multiple of the lattice. // P39
 type Query struct {

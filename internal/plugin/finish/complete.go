@@ -25,10 +25,7 @@ func Read(plan sdk.Plan, params []byte, public sdk.Public) (*Queries, error) {
 	if err != nil {
 		return nil, err
 	}
-	calls := []privacy.Event{plan.Event}
-	if all, ok := plan.Event.(privacy.Compose); ok {
-		calls = all.Events
-	}
+	calls := callsOf(plan.Event)
 	if len(calls) != len(q.Claims) || !slices.Equal(q.Columns, plan.Columns) {
 		return nil, errOther
 	}
@@ -87,6 +84,7 @@ func Complete(plan sdk.Plan, req sdk.PlanRequest) (sdk.Plan, error) {
 	}
 	finish := *plan.Finish
 	plan.Queries, finish.Noise = q.chosen(plan)
+	finish.Constants = append(slices.Clone(finish.Constants), deviations(plan.Event, &finish)...)
 	plan.Finish = &finish
 	plan.Errors = append(slices.Clone(plan.Errors), q.errors(plan)...)
 	return plan, nil
@@ -139,12 +137,30 @@ func (q *Queries) chosen(plan sdk.Plan) (queries []sdk.Query, noise []sdk.NoiseC
 	return queries, noise
 }
 
+// callsOf lists the noises of an event that ChooseNoise made.
+func callsOf(e privacy.Event) []privacy.Event {
+	if all, ok := e.(privacy.Compose); ok {
+		return all.Events
+	}
+	return []privacy.Event{e}
+}
+
+// deviations are further columns of a finish: of a noisy sum that is called n, n_sd is the standard deviation of its noise.
+func deviations(e privacy.Event, f *sdk.Finish) (out []sdk.Constant) {
+	for k, call := range callsOf(e) {
+		for i, unit := range f.Noise[k].Units {
+			name := f.Noise[k].Columns[i] + "_sd"
+			if !slices.ContainsFunc(columnsOf(f), func(c formula.Column) bool { return c.Name == name }) {
+				out = append(out, sdk.Constant{Name: name, Numbers: []float64{unit * sdk.NoiseDeviation(call)}})
+			}
+		}
+	}
+	return out
+}
+
 // errors are the expected errors of the output columns that are a noisy sum as it is.
 func (q *Queries) errors(plan sdk.Plan) (out []sdk.ExpectedError) {
-	calls := []privacy.Event{plan.Event}
-	if all, ok := plan.Event.(privacy.Compose); ok {
-		calls = all.Events
-	}
+	calls := callsOf(plan.Event)
 	for _, o := range plan.Output {
 		f, err := expression(o, columnsOf(plan.Finish))
 		said := slices.ContainsFunc(plan.Errors, func(e sdk.ExpectedError) bool { return e.Field == o.Name })

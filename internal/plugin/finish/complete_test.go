@@ -67,6 +67,10 @@ func TestCompletePlan(t *testing.T) {
 	if !reflect.DeepEqual(r.Columns[1].Float64, want) || r.Columns[2].Float64[5] != 8 || r.Columns[0].String[5] != "b" || r.Columns[0].String[2] != "a" {
 		t.Errorf("the result is %+v", r.Columns)
 	}
+	sd := out.Finish.Constants[len(out.Finish.Constants)-1]
+	if sd.Name != "s0_1_sd" || sd.Numbers[0] != out.Errors[1].NoiseSD {
+		t.Errorf("the deviation of the noise is %+v", sd)
+	}
 	if len(out.Errors) != 2 || !(out.Errors[0].NoiseSD > 0) || out.Errors[0].SamplingNote == "" {
 		t.Errorf("errors %+v", out.Errors)
 	}

@@ -263,18 +263,32 @@ func values(c sdk.Column, v sdk.Values, dictionary uint64) table.Values {
 
 // add adds up the rows of a block. The numbers of a coordinate lie side by side, group by group.
 func (q *query) add(b block) {
-	cells := q.place(b)
+	one := q.norm == nil && b.groups == nil && len(q.splits) == 0
+	if !one {
+		q.place(b)
+	}
 	if q.norm != nil {
-		q.addShort(b, cells)
+		q.addShort(b, q.cells)
 		return
 	}
 	size := len(q.sums) / len(q.coordinates)
 	for j := range q.coordinates {
 		c := &q.coordinates[j]
 		v, sums := &b.values[c.at], q.sums[j*size:(j+1)*size]
-		for i, x := range v.Float64[:b.n] {
-			if cells[i] >= 0 && !v.Null(i) {
-				sums[cells[i]] += c.whole(c.number(x, b.weight, i))
+		switch {
+		case one && b.weight == nil && v.Valid == nil:
+			sums[0] += c.total(v.Float64[:b.n])
+		case one:
+			for i, x := range v.Float64[:b.n] {
+				if !v.Null(i) {
+					sums[0] += c.whole(c.number(x, b.weight, i))
+				}
+			}
+		default:
+			for i, x := range v.Float64[:b.n] {
+				if q.cells[i] >= 0 && !v.Null(i) {
+					sums[q.cells[i]] += c.whole(c.number(x, b.weight, i))
+				}
 			}
 		}
 	}
@@ -300,7 +314,7 @@ func (q *query) addShort(b block, cells []int32) {
 }
 
 // place finds the cell of each row, -1 for none.
-func (q *query) place(b block) []int32 {
+func (q *query) place(b block) {
 	q.cells = slices.Grow(q.cells[:0], b.n)[:b.n]
 	clear(q.cells)
 	copy(q.cells, b.groups)
@@ -324,7 +338,6 @@ func (q *query) place(b block) []int32 {
 			}
 		}
 	}
-	return q.cells
 }
 
 // learn finds the places of the texts of a dictionary.

@@ -20,18 +20,44 @@ type coordinate struct {
 
 // number is the weighted value of a row, held to its range: 0 where it is no number.
 func (c *coordinate) number(x float64, weights []float64, row int) float64 {
-	x = math.Min(math.Max(x, c.Low), c.High)
+	x = between(x, c.Low, c.High)
 	if weights != nil {
 		x *= weights[row]
 	}
 	if x != x {
 		return 0
 	}
-	return math.Min(math.Max(x, c.low), c.high)
+	return between(x, c.low, c.high)
+}
+
+// between holds x to a range. What is no number stays none.
+func between(x, low, high float64) float64 {
+	if x < low {
+		return low
+	}
+	if x > high {
+		return high
+	}
+	return x
 }
 
 // whole rounds a number to steps of the lattice, halves up. It never falls as the number grows.
-func (c *coordinate) whole(x float64) int64 { return int64(math.Floor(x*c.inverse + 0.5)) }
+func (c *coordinate) whole(x float64) int64 {
+	steps := x*c.inverse + 0.5
+	whole := int64(steps) // toward zero
+	if float64(whole) > steps {
+		whole--
+	}
+	return whole
+}
+
+// total adds up the whole numbers of rows that all weigh 1.
+func (c *coordinate) total(values []float64) (sum int64) {
+	for _, x := range values {
+		sum += c.whole(between(between(x, c.Low, c.High), c.low, c.high))
+	}
+	return sum
+}
 
 // norm holds vectors of whole numbers to an L2 norm.
 type norm struct {
