@@ -21,6 +21,7 @@ import (
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/command/lineage"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
@@ -104,7 +105,7 @@ func TestPlanAboveTheLimit(t *testing.T) {
 // Every kind of error has its exit code and its text, on every command, and an
 // error of an unknown kind says nothing but its type.
 func TestFailures(t *testing.T) {
-	problem := job.Problem{Pos: job.Pos{File: "j.yaml", Line: 3, Column: 7}, Step: job.StepCheck, Path: "a.b", Message: "is wrong", Hint: "do right"}
+	problem := job.Problem{Pos: job.Pos{File: "j.yaml", Line: 3, Column: 7}, Step: language.StepCheck, Path: "a.b", Message: "is wrong", Hint: "do right"}
 	for _, c := range []struct {
 		err  error
 		exit int

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -106,7 +107,7 @@ func (e *environment) checkOne(ctx context.Context, path string) error {
 		return err
 	}
 	var doubts, uncovered []string
-	for _, d := range j.Doubts() {
+	for _, d := range language.Doubts(j) {
 		doubts = append(doubts, d.Error())
 	}
 	if j.Weighted() {

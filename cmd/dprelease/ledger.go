@@ -14,6 +14,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
@@ -169,7 +170,7 @@ func (l *limitFlags) change() (c ledger.Change, err error) {
 		if f.text == "" {
 			continue
 		}
-		if *f.to, err = job.ParseAmount(f.text); err != nil {
+		if *f.to, err = language.ParseAmount(f.text); err != nil {
 			return c, fmt.Errorf("--%s%s %w", l.prefix, f.name, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/data/file"
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -91,7 +91,7 @@ func readCosts(a *ledger.Account, flags limitFlags, is, from string) ([]ledger.S
 		if text == "" {
 			return nil, fmt.Errorf("the account of %s adds up with the filter %s: its costs need %s", a.Key, a.Filter, unit)
 		}
-		amount, err := job.ParseAmount(text)
+		amount, err := language.ParseAmount(text)
 		if err != nil {
 			return nil, fmt.Errorf("--%s %w", unit, err)
 		}

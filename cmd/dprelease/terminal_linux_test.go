@@ -13,6 +13,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
@@ -77,7 +78,7 @@ func beforeLast(errw, want string) bool {
 
 // Problems keep one line each where nobody sees them, and hang where they are seen.
 func TestLinesOfProblems(t *testing.T) {
-	p := job.Problem{Pos: job.Pos{File: "j.yaml", Line: 3, Column: 7}, Step: job.StepCheck, Path: "samples.srs.size",
+	p := job.Problem{Pos: job.Pos{File: "j.yaml", Line: 3, Column: 7}, Step: language.StepCheck, Path: "samples.srs.size",
 		Message: "must be at most dataset.size (8000 > 6194)", Hint: "make it smaller"}
 	s := &story{loadErr: job.Problems{p, p}}
 	if _, errw := laid("", s, "check", "j.yaml"); !beforeLast(errw, p.Error()+"\n"+p.Error()+"\n") {

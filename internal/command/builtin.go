@@ -7,6 +7,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/companion"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -69,7 +70,7 @@ func Named(j *job.Job, err error) (*job.Job, error) {
 	for _, b := range builtins() {
 		words[b.Name] = b.Words
 	}
-	if problems = append(problems, j.CheckMechanisms(BuiltinNames(), words)...); len(problems) > 0 {
+	if problems = append(problems, language.CheckMechanisms(j, BuiltinNames(), words)...); len(problems) > 0 {
 		// There will be no plan to find these.
 		problems = append(problems, plan.ParamProblems(j, DescribeBuiltins())...)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
@@ -34,7 +35,7 @@ func (e *Environment) Open(path string) (*job.Job, error) {
 		return nil, err
 	}
 	e.JobName = j.Name
-	if e.Unconfined = j.Unconfined(); len(e.Unconfined) > 0 && !e.JSON {
+	if e.Unconfined = language.Unconfined(j); len(e.Unconfined) > 0 && !e.JSON {
 		e.Tell(e.Errw, "note: not confined: %s: the job says sandbox: off, so it can read and write files and use the network\n",
 			strings.Join(e.Unconfined, ", "))
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/report"
@@ -27,7 +27,7 @@ type About struct {
 // About returns what is known of this program: its version, and what it was built from and for.
 func (e *Environment) About() About {
 	a := About{Version: "development", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Job: job.Version, Protocol: wire.Version, Ledger: ledger.Version, Report: report.Version}
+		Job: language.Version, Protocol: wire.Version, Ledger: ledger.Version, Report: report.Version}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if v := info.Main.Version; v != "" && v != "(devel)" {
 			a.Version = v

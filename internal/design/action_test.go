@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 )
 
 // do carries out actions, given as NAME=VALUE, on a text.
@@ -85,7 +85,7 @@ func TestSliders(t *testing.T) {
 		if got := slider(text); got < at-3 || got > at+3 {
 			t.Errorf("%d writes %s, which stands at %d", at, text, got)
 		}
-		if x, err := job.ParseAmount(text); err != nil || x.Sign() <= 0 {
+		if x, err := language.ParseAmount(text); err != nil || x.Sign() <= 0 {
 			t.Errorf("%d writes %q: %v", at, text, err)
 		}
 	}

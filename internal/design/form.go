@@ -12,6 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -236,7 +237,7 @@ func (m *maker) file(out *form) {
 	for _, key := range []string{"delimiter", "decimal", "thousands", "dates", "encoding"} {
 		c := m.control("choice", "text", "file."+key, "dataset", "source", key)
 		options := []choice{{Label: m.T("file." + key + ".none")}}
-		words := job.Choices("dataset", "source", key)
+		words := language.Choices("dataset", "source", key)
 		if key == "delimiter" {
 			words = []string{";", "tab", "|"}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 )
 
 // A period is written into the condition and read back, and leaves the rest of it.
@@ -84,7 +85,7 @@ func TestExamplesOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := func(text string) *job.Job {
-			j, _ := job.Parse(file, []byte(text), job.Options{})
+			j, _ := language.Parse(file, []byte(text), language.Options{})
 			return j
 		}
 		before := read(string(b))
@@ -105,7 +106,7 @@ func TestExamplesOpen(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		if after := read(title); after == nil || after.Digest() != before.Digest() {
+		if after := read(title); after == nil || language.Digest(after) != language.Digest(before) {
 			t.Errorf("%s: a title makes it another job:\n%s", file, title)
 		}
 		at := []string{"releases", "0", "guarantee", "epsilon"}
@@ -114,7 +115,7 @@ func TestExamplesOpen(t *testing.T) {
 			if err != nil || away == string(b) {
 				t.Errorf("%s: %v", file, err)
 			}
-			if back, err := Edit(away, Change{Path: at, Value: n.Value}); err != nil || len(back) > len(b) || read(back).Digest() != before.Digest() {
+			if back, err := Edit(away, Change{Path: at, Value: n.Value}); err != nil || len(back) > len(b) || language.Digest(read(back)) != language.Digest(before) {
 				t.Errorf("%s: there and back (%v):\n%s", file, err, back)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/data/whole"
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 )
 
 // Session is one page: the job that it designs, and what it needs to plan it.
@@ -40,7 +40,7 @@ type Session struct {
 }
 
 // most bounds what a request may hold: a job in JSON.
-const most = 3 * job.MaxBytes
+const most = 3 * language.MaxBytes
 
 //go:embed page.js
 var script []byte
@@ -277,7 +277,7 @@ const absent = "none"
 
 // digest names the bytes of the job file, so that a save notices who else wrote it.
 func (s *Session) digest() (string, []byte, error) {
-	b, err := file.Read(s.Path, job.MaxBytes)
+	b, err := file.Read(s.Path, language.MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return absent, nil, nil
@@ -298,7 +298,7 @@ func (s *Session) save(_ context.Context, w *words, q question) (reply, error) {
 		return reply{Failed: true, Message: w.T("save.failed", name)}, nil
 	case now != q.Seen:
 		return reply{Failed: true, Message: w.T("save.changed", name)}, nil
-	case len(q.Text) > job.MaxBytes:
+	case len(q.Text) > language.MaxBytes:
 		return reply{Failed: true, Message: w.T("save.failed", name)}, nil
 	}
 	path := s.Path

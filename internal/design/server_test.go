@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/say/figure"
 	"github.com/dprelease/dprelease/internal/say/sentence"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
@@ -171,7 +171,7 @@ func TestHostileNames(t *testing.T) {
 	if strings.Contains(out.Form, "<script") || strings.Contains(out.Form, "secret-cell") || strings.Contains(out.Form, `"' onfocus=`) {
 		t.Error("the form holds it as it is")
 	}
-	j, err := job.Parse("job.yaml", []byte(out.Text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(out.Text), language.Options{})
 	if err == nil || j == nil || len(j.Dataset.Columns) != 1 || j.Dataset.Columns[0].Name != evil {
 		t.Errorf("the job has %+v (%v)", j, err)
 	}

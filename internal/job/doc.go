@@ -1,22 +1,7 @@
-// Package job is the job language: what a job file may say, and what is wrong
-// with one that says something else.
+// Package job holds what a job says, as values: the data set and its columns, what is drawn, what is released and what it may
+// cost. Package language reads them from a file and says what is wrong with it; nothing here knows how a job is written, and
+// nothing changes a job that was read.
 //
-// Every key is declared once, in declare*.go, with its name, type, default and
-// description. The parser, the linter, the reference (docs/job.md) and the JSON
-// Schema (specs/job-v1.schema.json) all come from that one declaration.
-//
-// The package is syntax. Of the project it imports internal/job/lang, for places, problems
-// and hints, and privacy, for the relation. It reads the job file and the environment
-// variables that the file names. It reads no other file: no table, no frame, no plugin.
-//
-// It promises that one pass finds all problems, each with its position; that amounts
-// are the exact decimal numbers of the text (P17); that no file, however large or
-// nested, costs more than a fixed amount of time and memory; and that a message repeats
-// only words of the job file, never the value of an environment variable and never the
-// address of a ledger.
-//
-// It does not protect against a job that asks for the wrong thing: bounds taken
-// from the data, or a size that is secret, look like any others.
+// The package does no input and no output. What it works out is which columns and rows a table, a release or a member of it
+// means, and where in the file a key stands, for errors.
 package job
-
-//go:generate sh -c "cd ../../lab && go run ./jobpages .."

@@ -9,11 +9,11 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Version is the version of the job language.
-const Version = 1
-
 // All is the value of a release's From that stands for the whole table.
 const All = "all"
+
+// UnitRow says that one row is one unit of privacy.
+const UnitRow = "row"
 
 // Job is one job file, read. Environment variables are already substituted, and
 // paths are already joined to Dir; only the address of the ledger is as written.
@@ -70,7 +70,7 @@ type Dataset struct {
 	Fold   []Named[FoldBy]
 	Cap    *Cap     // how many of its rows count, nil where a unit has one row
 	Slice  *Slice   // nil where the job means the whole table
-	derive []Column // those that are derived, before they take their places
+	Derive []Column // those that are derived, before they take their places
 	// Tables are several private tables that are joined by the unit (P32), none where the data set is one table. Population
 	// is the one of which each unit has a row; "" stands for all units of all tables.
 	Tables     []DataTable
@@ -115,9 +115,6 @@ type Members struct {
 	Table  string // one of several tables, "" where there is one
 	Column string // names the member, "" where no other table says whose member a row is
 }
-
-// UnitRow says that one row is one unit of privacy.
-const UnitRow = "row"
 
 // Source is the place of the table: files, a snapshot of an Iceberg table, or a database.
 type Source struct {
@@ -188,11 +185,11 @@ func (c *Column) Plain() bool {
 	return c.Type != Category && c.Lower == nil
 }
 
-// number reports whether the column holds numbers.
-func (c *Column) number() bool { return c.Type == Number || c.Holds == Number || c.Lower != nil }
+// Numeric reports whether the column holds numbers.
+func (c *Column) Numeric() bool { return c.Type == Number || c.Holds == Number || c.Lower != nil }
 
-// flag reports whether the column holds true and false.
-func (c *Column) flag() bool { return slices.Equal(c.Domain, []string{"false", "true"}) }
+// Flag reports whether the column holds true and false.
+func (c *Column) Flag() bool { return slices.Equal(c.Domain, []string{"false", "true"}) }
 
 // Rule is the fate of a value that cannot be used. The zero value is
 // invalid.

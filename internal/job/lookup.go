@@ -7,6 +7,9 @@ import (
 	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
+// Place notes where the keys of the file stand, by their paths.
+func (j *Job) Place(keys map[string]Pos) { j.pos = keys }
+
 // Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
 // For a key that the file does not have it is the place of the nearest key
 // around it.
@@ -36,28 +39,28 @@ func (j *Job) Wrong(path, message, hint string) error {
 
 // Sample returns the declared sample of that name.
 func (j *Job) Sample(name string) (Sample, bool) {
-	return first(j.Samples, func(s Sample) bool { return s.Name == name })
+	return First(j.Samples, func(s Sample) bool { return s.Name == name })
 }
 
 // Plugin returns the declared plugin of that name.
 func (j *Job) Plugin(name string) (Plugin, bool) {
-	return first(j.Plugins, func(p Plugin) bool { return p.Name == name })
+	return First(j.Plugins, func(p Plugin) bool { return p.Name == name })
 }
 
 // Column returns the declared column of that name.
 func (d *Dataset) Column(name string) (Column, bool) {
-	if most := d.CountsRows(); name == UnitRows && !d.declares(name) && most > 0 {
+	if most := d.CountsRows(); name == UnitRows && !d.Declares(name) && most > 0 {
 		return Column{Name: UnitRows, Type: Number, Lower: big.NewRat(1, 1), Upper: big.NewRat(most, 1), Missing: Handling{Rule: Refuse}}, true
 	}
-	return first(d.Columns, func(c Column) bool { return c.Name == name })
+	return First(d.Columns, func(c Column) bool { return c.Name == name })
 }
 
-// declares reports whether the job declares a column of that name.
-func (d *Dataset) declares(name string) bool {
+// Declares reports whether the job declares a column of that name.
+func (d *Dataset) Declares(name string) bool {
 	return slices.ContainsFunc(d.Columns, func(c Column) bool { return c.Name == name })
 }
 
-func first[T any](list []T, is func(T) bool) (found T, ok bool) {
+func First[T any](list []T, is func(T) bool) (found T, ok bool) {
 	i := slices.IndexFunc(list, is)
 	if i < 0 {
 		return found, false

@@ -47,20 +47,6 @@ const (
 	BindsUpper      Binds = "upper"
 )
 
-// binds declares the key of a limit that says what it is to the values.
-func binds[T any](at func(*T) *Binds, what string) field[T] {
-	return key("binds", choice(BindsNever, BindsDefinition), at,
-		"never promises that "+what+" leaves nothing out; definition says that it is part of what is published (docs/limits.md)",
-		example("definition"))
-}
-
-// bindsBounds is binds for the bounds of a column.
-func bindsBounds() field[Column] {
-	return key("binds", choice(BindsNever, BindsUpper, BindsDefinition), func(c *Column) *Binds { return &c.Binds },
-		"never promises that no value lies beyond the bounds, upper that none lies below lower; definition makes them part of what is "+
-			"published (docs/limits.md)", example("upper"))
-}
-
 // CapRows are the rows of a unit that count in a group.
 type CapRows struct {
 	// Rows are those that the run found where they are chosen in private, and before that those that the job assumes to be
@@ -100,7 +86,7 @@ func (d *Dataset) groupsOfUnit(r *Release) int64 {
 			continue
 		}
 		c, _ := d.Column(name)
-		if len(c.Domain) == 0 || most > maxCells {
+		if len(c.Domain) == 0 || most > MaxCells {
 			return math.MaxInt64 // nobody lists its values
 		}
 		most *= int64(len(c.Domain))
@@ -217,7 +203,7 @@ func (d *Dataset) Folds() bool { return len(d.Fold) > 0 }
 
 // FoldOf returns how a column is folded, "" where the job does not say.
 func (d *Dataset) FoldOf(column string) FoldBy {
-	f, _ := first(d.Fold, func(f Named[FoldBy]) bool { return f.Name == column })
+	f, _ := First(d.Fold, func(f Named[FoldBy]) bool { return f.Name == column })
 	return f.Value
 }
 
@@ -238,7 +224,7 @@ func (d *Dataset) Sources(names ...string) []string {
 	seen := map[string]bool{}
 	var add func(name string)
 	add = func(name string) {
-		if seen[name] || name == "" || name == UnitRows && !d.declares(name) {
+		if seen[name] || name == "" || name == UnitRows && !d.Declares(name) {
 			return
 		}
 		seen[name] = true

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,20 @@ type DataTable struct {
 	pos map[string]Pos // the places of the job, with the keys of the table as if it were the only one
 }
 
+// Place finds the keys of the table, as the job with this table alone would have them.
+func (t *DataTable) Place(j *Job) {
+	t.pos = maps.Clone(j.pos)
+	prefix := Key("dataset.tables", t.Name) + "."
+	for path, at := range j.pos {
+		if rest, ok := strings.CutPrefix(path, prefix); ok {
+			t.pos["dataset."+rest] = at
+		}
+	}
+	if at, ok := j.pos[strings.TrimSuffix(prefix, ".")]; ok {
+		t.pos["dataset"] = at
+	}
+}
+
 // Joined says that a column of a table is made of the rows that the same unit has in another table (P32).
 type Joined struct {
 	Table string     // the other one
@@ -22,8 +37,8 @@ type Joined struct {
 	By    FoldBy     // how its values become one
 	Where Expression // which of its rows count
 
-	derived bool   // it stands under derive, and not under join
-	text    string // as a digest has it
+	Derived bool   // it stands under derive, and not under join
+	Canon   string // as a digest has it
 }
 
 // String writes the column as a job would under derive.
@@ -94,15 +109,18 @@ func (j *Job) First() *Job { return j.Of(j.Dataset.Population) }
 // that defines a population keeps a row of each unit (P32).
 func (d *Dataset) MayVanish() bool { return d.Table != "" && d.Table != d.Population }
 
-// full is the path of a key of a table in the job: what a table sees as dataset.columns.x stands under
+// TableKeys are the keys that each of several tables has of its own.
+var TableKeys = []string{"source", "unit", "columns", "lookups", "join", "derive", "fold", "cap"}
+
+// Full is the path of a key of a table in the job: what a table sees as dataset.columns.x stands under
 // dataset.tables.NAME.columns.x.
-func (t *DataTable) full(path string) string {
+func (t *DataTable) Full(path string) string {
 	rest, ok := strings.CutPrefix(path, "dataset.")
 	at := strings.IndexAny(rest, ".[")
 	if at < 0 {
 		at = len(rest)
 	}
-	if !ok || !slices.Contains(tableKeys(), rest[:at]) {
+	if !ok || !slices.Contains(TableKeys, rest[:at]) {
 		return path
 	}
 	return Key("dataset.tables", t.Name) + "." + rest

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plan/planner"
 	"github.com/dprelease/dprelease/ledger"
@@ -72,7 +73,7 @@ func TestForecastIsTheInterval(t *testing.T) {
 			{"ratio", "params: {numerator: y, denominator: x}"}, {"variance", "params: {column: y}"}, {"sd", "params: {column: y}"},
 		} {
 			text := strings.NewReplacer("FROM", from, "MECHANISM", c.mechanism+", "+c.more).Replace(forecasts)
-			j, err := job.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), job.Options{})
+			j, err := language.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), language.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
@@ -28,15 +29,15 @@ type Job = job.Job
 // "month=2026-10". Plugins that releases name as name@version come from the job's catalog.
 // The error is Problems, or a *Failure where the file cannot be read.
 func Load(path string, getenv func(string) (string, bool), set ...string) (*Job, error) {
-	return read(path, getenv, set, func(o job.Options) (*Job, error) { return job.Read(path, o) })
+	return read(path, getenv, set, func(o language.Options) (*Job, error) { return language.Read(path, o) })
 }
 
 // Parse reads the text of a job as Load reads its file. path is where the file stands, or will: it need not be there.
 func Parse(path string, text []byte, getenv func(string) (string, bool), set ...string) (*Job, error) {
-	return read(path, getenv, set, func(o job.Options) (*Job, error) { return job.Parse(path, text, o) })
+	return read(path, getenv, set, func(o language.Options) (*Job, error) { return language.Parse(path, text, o) })
 }
 
-func read(path string, getenv func(string) (string, bool), set []string, from func(job.Options) (*Job, error)) (*Job, error) {
+func read(path string, getenv func(string) (string, bool), set []string, from func(language.Options) (*Job, error)) (*Job, error) {
 	values := map[string]string{}
 	for _, text := range set {
 		name, value, ok := strings.Cut(text, "=")
@@ -45,7 +46,7 @@ func read(path string, getenv func(string) (string, bool), set []string, from fu
 		}
 		values[name] = value
 	}
-	j, err := from(job.Options{Getenv: getenv, Set: values})
+	j, err := from(language.Options{Getenv: getenv, Set: values})
 	var problems job.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return nil, failure.New(failure.ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, failure.Reason(err))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	total "github.com/dprelease/dprelease/plugins/sum"
@@ -54,7 +55,7 @@ func TestTheBoundIsFoundFirst(t *testing.T) {
 		good          bool
 	}{{"sum, params: {column: x}", "sum, params: {column: x}", true}, {"sum, params: {column: x}", "unnamed", true}, {"unnamed", "sum, params: {column: x}", false}} {
 		text := strings.NewReplacer("FIRST, params: {column: x}", c.first, "SECOND, params: {column: x}", c.second).Replace(boundedJob)
-		j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+		j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

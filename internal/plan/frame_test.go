@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -59,7 +60,7 @@ func TestUnevenClustersArePlanned(t *testing.T) {
 		{4, "take: all", false, true}, {8, "take: all", false, true}, {9, "take: all", false, false}, {3, "take: all", false, false},
 		{6, "take: 3, if_fewer: all", false, true}, {2, "take: 1", true, true}, {3, "take: 1", true, false},
 	} {
-		j, err := job.Parse("job.yaml", text(c.size, c.last), job.Options{})
+		j, err := language.Parse("job.yaml", text(c.size, c.last), language.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

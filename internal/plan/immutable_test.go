@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -43,7 +44,7 @@ func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
 		{"", "all", true}, {"", "pois", true}, {"", "srs", false},
 		{"\n  collected: {method: srswor, population: 5000}", "all", false},
 	} {
-		j, err := job.Parse("job.yaml", []byte(strings.Replace(immutableJob, "COLLECTED", c.collected, 1)), job.Options{})
+		j, err := language.Parse("job.yaml", []byte(strings.Replace(immutableJob, "COLLECTED", c.collected, 1)), language.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func TestFilteredGroupsThatStay(t *testing.T) {
 		text := strings.NewReplacer("COLLECTED", c.dataset, "columns: {", "columns: {x: {lower: 0, upper: 1}, ").Replace(immutableJob)
 		text, _, _ = strings.Cut(text, "  - {name: all")
 		text += "  - {name: r, from: " + c.from + ", mechanism: count, by: [region], " + c.filter + ", guarantee: {epsilon: 1}}\n"
-		j, err := job.Parse("job.yaml", []byte(text+"output: {dir: out}\n"), job.Options{})
+		j, err := language.Parse("job.yaml", []byte(text+"output: {dir: out}\n"), language.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func TestFilteredGroupsThatStay(t *testing.T) {
 // pipeline makes keeps its promise, and one that takes the groups for fixed breaks it.
 func TestKeptGroupsInASampleOfFixedSize(t *testing.T) {
 	text := strings.NewReplacer("COLLECTED", "", "size: 1000", "size: 2", "size: 100}", "size: 1}", "columns: {", "columns: {x: {lower: 0, upper: 1}, ").Replace(immutableJob)
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestCellsOfStrata(t *testing.T) {
 	text := strings.NewReplacer("COLLECTED", "\n  frame: {path: "+frame+", records: rows}", "size: 1000", "size: 4", "immutable: true", "",
 		"columns: {", "columns: {x: {lower: 0, upper: 1}, other: {domain: [a, b]}, ",
 		"{method: srswor, size: 100}", "{method: stratified, strata: region, take: {north: 1, south: 1}}").Replace(immutableJob)
-	j, err := job.Parse(filepath.Join(folder, "job.yaml"), []byte(text), job.Options{})
+	j, err := language.Parse(filepath.Join(folder, "job.yaml"), []byte(text), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

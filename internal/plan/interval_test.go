@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
@@ -40,7 +41,7 @@ func (fresh) Node(context.Context, *job.Job, string) (*ledger.Node, error) { ret
 
 func planIntervals(t *testing.T, replace ...string) (*Priced, error) {
 	t.Helper()
-	j, err := job.Parse("job.yaml", []byte(strings.NewReplacer(replace...).Replace(intervals)), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(strings.NewReplacer(replace...).Replace(intervals)), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestIntervalReachesTheMechanism(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Job.Digest() == without.Job.Digest() || has(without.Releases()[0].Output(), "interval_low") {
+	if language.Digest(p.Job) == language.Digest(without.Job) || has(without.Releases()[0].Output(), "interval_low") {
 		t.Error("an interval is part of what a job asks for")
 	}
 	if strings.Contains(string(without.Releases()[0].Params), "interval") {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
@@ -38,7 +39,7 @@ var keyedMechanisms = direct{"count": count.Mechanism{}, "mean": mean.Mechanism{
 func keyedPlan(t *testing.T, replace ...string) (*job.Job, *Priced) {
 	t.Helper()
 	text := strings.NewReplacer(append(replace, "RELATION", "relation: add-remove\n  at_least: 900", "UNIT", "unit: row", "FROM", "")...).Replace(keyedJob)
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestBlanked(t *testing.T) {
 		{"{below: 10}", "median", "releases[1].suppress: needs the column with the noisy number"},
 	} {
 		r := strings.NewReplacer("suppress: {below: 10}, mechanism: median", "suppress: "+c.suppress+", mechanism: "+c.mechanism)
-		j, err := job.Parse("job.yaml", []byte(r.Replace(text)), job.Options{})
+		j, err := language.Parse("job.yaml", []byte(r.Replace(text)), language.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +213,7 @@ func TestApartUnderCap(t *testing.T) {
 	text := strings.NewReplacer("RELATION", "relation: replace-one\n  size: 1000", "UNIT", capped[1], "FROM", "",
 		"by: [town, sex], keys: {guarantee: {epsilon: \"0.4\", delta: \"2e-6\"}, at_most: 200}", "by: [sex]",
 		"by: [town, sex], keys: {from: towns}, suppress: {below: 10}", "by: [sex]").Replace(keyedJob)
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

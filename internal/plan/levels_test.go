@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
@@ -374,7 +374,7 @@ func TestLevelsBeforeAndAfterAChoice(t *testing.T) { // P37
 	} {
 		for _, release := range []string{"", ", by: [x]", ", by: [kind], keys: {guarantee: {epsilon: \"0.1\", delta: \"1e-6\"}, at_most: 40}"} {
 			text := strings.NewReplacer("RELATION", relation, "BY", release).Replace(chosenJob)
-			j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+			j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -447,7 +447,7 @@ output: {dir: out}
 func leveled(t *testing.T, relation string, releases ...string) (*Priced, []Level) {
 	t.Helper()
 	text := strings.NewReplacer("RELATION", relation, "RELEASES", "  - "+strings.Join(releases, "\n  - ")).Replace(householdsJob)
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

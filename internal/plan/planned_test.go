@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	total "github.com/dprelease/dprelease/plugins/sum"
@@ -18,7 +18,7 @@ import (
 func TestFoundMakesAnotherPlan(t *testing.T) {
 	_, keyed := keyedPlan(t)
 	text := strings.NewReplacer("FIRST, params: {column: x}", "sum, params: {column: x}", "SECOND, params: {column: x}", "sum, params: {column: x}").Replace(boundedJob)
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/privacy"
 )
 
 func amount(t *testing.T, eps, delta string) job.Guarantee {
 	t.Helper()
-	e, err := job.ParseAmount(eps)
+	e, err := language.ParseAmount(eps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := job.ParseAmount(delta)
+	d, err := language.ParseAmount(delta)
 	if err != nil {
 		t.Fatal(err)
 	}

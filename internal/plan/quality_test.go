@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -62,7 +62,7 @@ func TestQuality(t *testing.T) {
 func TestQualityRefused(t *testing.T) {
 	for want, suppress := range map[string]string{"must be larger than flag": "{flag: 0.3, blank: 0.3}", "blanks nothing": "{}"} {
 		text := strings.Replace(intervals, "interval: 95,", "interval: 95, suppress: "+suppress+",", 1)
-		if _, err := job.Parse("job.yaml", []byte(text), job.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := language.Parse("job.yaml", []byte(text), language.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", suppress, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -59,7 +59,7 @@ output: {dir: out}
 // A larger budget is tried on a draw of its own: whether it is taken or not, the draw
 // that it began with is as it was.
 func TestTryLeavesTheDraw(t *testing.T) {
-	j, err := job.Parse("job.yaml", []byte(raisedJob), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(raisedJob), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
@@ -46,7 +47,7 @@ func spending(t *testing.T, replace ...string) *job.Job {
 	t.Helper()
 	text := strings.NewReplacer(append(replace, "RELATION", "relation: replace-one\n  size: 10000", "LIMIT", `limit: {epsilon: 3, delta: "1e-5"}`,
 		"SPEND", `spend: {epsilon: "1", delta: "1e-6"}`, "OWN", `{epsilon: "0.2"}`)...).Replace(spendingJob)
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +106,9 @@ func TestSpendIsKept(t *testing.T) {
 func TestSpendIsComparedWithThePlan(t *testing.T) {
 	for _, replace := range tier.Some([][]string{noDelta, nil, inRho}, 3) {
 		j := spending(t, replace...)
-		whole, _ := j.Rest()
+		whole, _ := language.Rest(j)
 		for name, broken := range map[string]job.Guarantee{"the rest": whole, "all of it": *j.Budget.Spend} {
-			shared, err := j.Divide(broken, []*big.Rat{big.NewRat(1, 1), big.NewRat(1, 1), big.NewRat(1, 1), big.NewRat(1, 1)})
+			shared, err := language.Divide(j, broken, []*big.Rat{big.NewRat(1, 1), big.NewRat(1, 1), big.NewRat(1, 1), big.NewRat(1, 1)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +143,7 @@ func TestSharesAddUpToAtMostTheWhole(t *testing.T) {
 		for i := range parts {
 			parts[i] = new(big.Rat).SetFloat64(rng.ExpFloat64() + 1e-9)
 		}
-		shared, err := j.Divide(whole, parts)
+		shared, err := language.Divide(j, whole, parts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +184,7 @@ func TestSharesAreAFunctionOfTheJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Job.Digest() != j.Digest() {
+		if language.Digest(p.Job) != language.Digest(j) {
 			t.Error("the shares change the digest")
 		}
 		text := ""
@@ -196,7 +197,7 @@ func TestSharesAreAFunctionOfTheJob(t *testing.T) {
 		t.Errorf("shares are %s, and then %s", told[0], told[1])
 	}
 	plain, heavy := spending(t, noDelta...), spending(t, append([]string{"weight: 2", "weight: 3"}, noDelta...)...)
-	if plain.Digest() == heavy.Digest() {
+	if language.Digest(plain) == language.Digest(heavy) {
 		t.Error("another weight has the same digest")
 	}
 }

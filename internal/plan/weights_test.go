@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/regression"
@@ -20,7 +20,7 @@ func planWeights(t *testing.T, replace ...string) (*Priced, error) {
 	text := strings.NewReplacer("  columns:", "  weights: {column: w, at_most: 40, first_stage: unit}\n  columns:\n    w: {type: number}",
 		"samples: {s: {method: srswor, size: 100}}\n",
 		"samples: {s: {method: srswor, size: 100}, p: {method: poisson, rate: 0.25}}\n").Replace(intervals)
-	j, err := job.Parse("job.yaml", []byte(strings.NewReplacer(replace...).Replace(text)), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(strings.NewReplacer(replace...).Replace(text)), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 )
 
 // Columns that are computed alike have bounds of their own.
@@ -15,7 +16,7 @@ func TestColumnsComputedAlike(t *testing.T) {
 	if err := os.WriteFile(file, []byte("x\n1\n50\n200\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	j, err := job.Parse("job.yaml", []byte(`version: 1
+	j, err := language.Parse("job.yaml", []byte(`version: 1
 job: alike
 dataset:
   id: alike
@@ -32,7 +33,7 @@ budget: {limit: {epsilon: 1}}
 releases:
   - {name: r, mechanism: sum, params: {column: x}, guarantee: {epsilon: 1}}
 output: {dir: out}
-`), job.Options{})
+`), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -70,7 +70,7 @@ func newBoundedTable(t *testing.T, relation string, rows int) *boundedTable {
 	if relation == "replace-one" {
 		size = fmt.Sprintf("\n  size: %d", rows)
 	}
-	j, err := job.Parse("job.yaml", fmt.Appendf(nil, `version: 1
+	j, err := language.Parse("job.yaml", fmt.Appendf(nil, `version: 1
 job: tiny
 dataset:
   id: tiny
@@ -82,7 +82,7 @@ budget: {limit: {epsilon: 100}}
 releases:
   - {name: total, mechanism: sum, params: {column: x}, guarantee: {epsilon: "0.5"}}
 output: {dir: out}
-`, b.file, relation, size), job.Options{})
+`, b.file, relation, size), language.Options{})
 	if err == nil {
 		b.plan, err = plan.Make(t.Context(), j, boundedShelf{}, nil)
 	}

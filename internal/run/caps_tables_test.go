@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -49,7 +50,7 @@ func cappedTablesJob(t *testing.T, dir, relation, releases string, units int) *j
 	if relation == "replace-one" {
 		size = fmt.Sprintf("\n  size: %d\n  population: persons", units)
 	}
-	j, err := job.Parse("job.yaml", fmt.Appendf(nil, `version: 1
+	j, err := language.Parse("job.yaml", fmt.Appendf(nil, `version: 1
 job: tiny
 dataset:
   id: tiny
@@ -69,7 +70,7 @@ budget: {limit: {epsilon: 100}}
 samples: {half: {method: poisson, rate: 0.5}, other: {method: poisson, rate: 0.5}}
 releases:%s
 output: {dir: out}
-`, relation, size, dir, dir, dir, releases), job.Options{})
+`, relation, size, dir, dir, dir, releases), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -67,7 +67,7 @@ func newCappedTable(t *testing.T, relation, from string, units int) *cappedTable
 	if relation == "replace-one" {
 		size = fmt.Sprintf("\n  size: %d", units)
 	}
-	j, err := job.Parse("job.yaml", fmt.Appendf(nil, `version: 1
+	j, err := language.Parse("job.yaml", fmt.Appendf(nil, `version: 1
 job: tiny
 dataset:
   id: tiny
@@ -81,7 +81,7 @@ samples: {half: {method: poisson, rate: 0.5}}
 releases:
   - {name: rows, from: %s, mechanism: count, guarantee: {epsilon: "0.5"}}
 output: {dir: out}
-`, c.file, relation, size, from), job.Options{})
+`, c.file, relation, size, from), language.Options{})
 	if err == nil {
 		c.plan, err = plan.Make(t.Context(), j, cappedShelf{}, nil)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
@@ -218,7 +219,7 @@ releases:
   - {name: r, %s}
 output: {dir: out}
 `, w.file, w.relation, size, cmp.Or(w.unit, "column: u, name: unit"), w.dataset, cmp.Or(w.groups, "domain: [a, b]"), strata, w.sample, w.release)
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 )
@@ -67,7 +67,7 @@ output: {dir: out}
 `, w.relation, size, dir, w.visits, w.release)
 	p := w.plans[text]
 	if p == nil {
-		j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+		j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/builtin"
@@ -75,7 +75,7 @@ output: {dir: out}
 	if unit == "epsilon" { // what adds Gaussian noise alone is in no such series
 		text = regexp.MustCompile("(?m)^.*mechanism: marginals.*\n").ReplaceAllString(text, "")
 	}
-	j, err := job.Parse("job.yaml", []byte(strings.NewReplacer(append(changes, "UNIT", unit)...).Replace(text)), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(strings.NewReplacer(append(changes, "UNIT", unit)...).Replace(text)), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -99,7 +99,7 @@ output: {dir: out}
 	if p := w.plans[text]; p != nil && w.mend == nil {
 		return p
 	}
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

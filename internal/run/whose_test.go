@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -119,7 +119,7 @@ func cover(t *testing.T, table, release string, truth float64) (out ends) {
 	}
 	var raw sdk.Result
 	d := drawing{within{nil, nil}, rand.New(rand.NewPCG(1, 2)), &raw}
-	j, err := job.Parse("job.yaml", fmt.Appendf(nil, `version: 1
+	j, err := language.Parse("job.yaml", fmt.Appendf(nil, `version: 1
 job: stays
 dataset:
   id: stays
@@ -130,7 +130,7 @@ dataset:
 budget: {limit: {epsilon: 1000}}
 releases: [%s]
 output: {dir: out}
-`, file, table, release), job.Options{})
+`, file, table, release), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

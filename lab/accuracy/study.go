@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/lab/measure"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -44,7 +45,7 @@ type params struct {
 // a # in the path.
 func newStudy(name string) (*study, error) {
 	path, release, _ := strings.Cut(name, "#")
-	j, err := job.Read(path, job.Options{})
+	j, err := language.Read(path, language.Options{})
 	if err != nil {
 		return nil, err
 	}

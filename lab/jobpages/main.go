@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 )
 
 func main() {
@@ -23,14 +23,14 @@ func main() {
 }
 
 func run(root string) error {
-	schema, err := job.Schema()
+	schema, err := language.Schema()
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(root, "specs", "job-v1.schema.json"), schema, 0o644); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(root, "docs", "what-goes-together.md"), []byte(job.TogetherPage()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "docs", "what-goes-together.md"), []byte(language.TogetherPage()), 0o644); err != nil {
 		return err
 	}
 	file := filepath.Join(root, "docs", "job.md")

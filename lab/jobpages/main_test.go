@@ -28,7 +28,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	}
 	for _, f := range files {
 		if text, err := os.ReadFile(filepath.Join(root, f)); err != nil || string(text) != committed[f] {
-			t.Errorf("%s is old: go generate ./internal/job (%v)", f, err)
+			t.Errorf("%s is old: go generate ./internal/job/language (%v)", f, err)
 		}
 	}
 }

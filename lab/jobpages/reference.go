@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 )
 
 // reference returns the description of every key, in Markdown, as it is declared.
 func reference() string {
 	b := &referenceText{sections: map[string]string{}, lines: map[string]string{}}
-	all := job.Language()
+	all := language.Language()
 	b.WriteString("### The file\n\n")
 	b.keys("", all)
 	for _, d := range all {
@@ -30,7 +30,7 @@ type referenceText struct {
 
 // section writes a heading and the keys of each mapping, the outer one first. What the
 // mapping is for stands at its key, in the section above.
-func (b *referenceText) section(path string, d job.Declared) {
+func (b *referenceText) section(path string, d language.Declared) {
 	path += strings.TrimSuffix(d.Suffix, ".")
 	text := wholeText(d.Nested)
 	if _, written := b.sections[text]; written || len(d.Nested) == 0 {
@@ -45,7 +45,7 @@ func (b *referenceText) section(path string, d job.Declared) {
 }
 
 // wholeText holds the keys of a mapping and of all mappings in it. Two mappings with one such text are the same.
-func wholeText(ds []job.Declared) string {
+func wholeText(ds []language.Declared) string {
 	var b strings.Builder
 	for _, d := range joined(ds) {
 		b.WriteString(keyLine(d) + wholeText(d.Nested))
@@ -53,7 +53,7 @@ func wholeText(ds []job.Declared) string {
 	return b.String()
 }
 
-func (b *referenceText) keys(path string, ds []job.Declared) {
+func (b *referenceText) keys(path string, ds []language.Declared) {
 	var froms []string // the mappings whose keys stand here too, in order
 	names := map[string][]string{}
 	for _, d := range joined(ds) {
@@ -77,7 +77,7 @@ func (b *referenceText) keys(path string, ds []job.Declared) {
 }
 
 // keyLine describes one key. What an example shows, or the head of the page says, is left out.
-func keyLine(d job.Declared) string {
+func keyLine(d language.Declared) string {
 	label := briefly.Replace(d.Label)
 	if d.Example != "" && slices.Contains([]string{"text", "name", "path", d.Example}, label) || label == "mapping" {
 		label = ""
@@ -113,10 +113,10 @@ var briefly = strings.NewReplacer(
 	"1 to 200 characters on one line", "one line", "list of one lines", "list of lines")
 
 // joined makes one of the keys of several methods that have one name and one text.
-func joined(ds []job.Declared) (out []job.Declared) {
+func joined(ds []language.Declared) (out []language.Declared) {
 	for _, d := range ds {
 		method, doc, ok := strings.Cut(d.Doc, ": ")
-		i := slices.IndexFunc(out, func(o job.Declared) bool {
+		i := slices.IndexFunc(out, func(o language.Declared) bool {
 			_, other, _ := strings.Cut(o.Doc, ": ")
 			return o.Name == d.Name && o.Label == d.Label && o.Example == d.Example && other == doc
 		})
@@ -139,7 +139,7 @@ func sentence(s string) string {
 
 // The lines between which a document holds the reference.
 const (
-	referenceBegin = "<!-- begin generated reference: go generate ./internal/job -->\n"
+	referenceBegin = "<!-- begin generated reference: go generate ./internal/job/language -->\n"
 	referenceEnd   = "<!-- end generated reference -->\n"
 )
 

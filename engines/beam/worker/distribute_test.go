@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -195,7 +195,7 @@ releases:
 engine: {runner: prism, options: {splits: %d, shards: 5}}
 output: {dir: out}
 `, path, dataset, sample, releases, splits)
-	j, err := job.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), job.Options{})
+	j, err := language.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), language.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -424,11 +424,11 @@ func TestEngineIsNoPartOfTheDigest(t *testing.T) {
 	text := "version: 1\njob: a\ndataset: {id: d, source: {path: t}, relation: add-remove, unit: row, columns: {x: {lower: 0, upper: 1}}}\n" +
 		"budget: {limit: {epsilon: 1}}\nreleases: [{name: n, mechanism: count, guarantee: {epsilon: 1}}]\noutput: {dir: out}\n"
 	read := func(text string) string {
-		j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+		j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return j.Digest()
+		return language.Digest(j)
 	}
 	if read(text) != read(text+"engine: {runner: flink, options: {endpoint: \"localhost:8099\"}}\n") {
 		t.Error("the engine changes the digest: an earlier release would be paid for again")

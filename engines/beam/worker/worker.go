@@ -13,6 +13,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/guard"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/run"
@@ -76,7 +77,7 @@ func (w *Worker) errand(ctx context.Context, order []byte) (*errand, error) {
 
 // open makes the plan of the order and opens its table. The launching host has done the same, and found nothing wrong.
 func (e *errand) open(ctx context.Context) error {
-	j, err := e.Job.Job()
+	j, err := language.Unpack(e.Job)
 	if err != nil {
 		return errPlans
 	}

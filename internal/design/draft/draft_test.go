@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/design/draft"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
@@ -36,7 +37,7 @@ func save(t *testing.T, path, text string) string {
 // problems are the lines of a job that have a problem.
 func problems(t *testing.T, text string) (lines []int) {
 	t.Helper()
-	_, err := job.Parse("job.yaml", []byte(text), job.Options{Mechanisms: []string{"count"}})
+	_, err := language.Parse("job.yaml", []byte(text), language.Options{Mechanisms: []string{"count"}})
 	var found job.Problems
 	if err != nil && !errors.As(err, &found) {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan/planner"
 	"github.com/dprelease/dprelease/internal/say/prose"
 	"github.com/dprelease/dprelease/privacy"
@@ -45,7 +46,7 @@ func framed(t *testing.T, sample string, replace ...string) *job.Job {
 		t.Fatal(err)
 	}
 	text := strings.NewReplacer(append(replace, "FRAME", file, "SAMPLE", sample)...).Replace(framedText)
-	j, err := job.Parse(filepath.Join(dir, "job.yaml"), []byte(text), job.Options{})
+	j, err := language.Parse(filepath.Join(dir, "job.yaml"), []byte(text), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

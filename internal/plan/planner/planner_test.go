@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plan/planner"
@@ -44,7 +45,7 @@ output: {dir: out}
 
 func parse(t *testing.T) *job.Job {
 	t.Helper()
-	j, err := job.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), job.Options{})
+	j, err := language.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), language.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestVerdictOfMedian(t *testing.T) {
 		want    string
 	}{{"0.05", "gain"}, {"3", "loss"}} {
 		j := parse(t)
-		r, err := job.ParseAmount(c.epsilon)
+		r, err := language.ParseAmount(c.epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}

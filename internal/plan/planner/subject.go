@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -130,7 +131,7 @@ func shared(ctx context.Context, j *job.Job, price Pricer) (*job.Job, error) {
 			continue
 		}
 		s := r.Releases[at].Share
-		if x.Guarantee, err = job.ParseGuarantee(s.Epsilon, s.Delta, s.Rho, x.Guarantee.Delta, j.Dataset.Relation); err != nil {
+		if x.Guarantee, err = language.ParseGuarantee(s.Epsilon, s.Delta, s.Rho, x.Guarantee.Delta, j.Dataset.Relation); err != nil {
 			return nil, err
 		}
 		x.Shares = false
@@ -212,7 +213,7 @@ func (u *subject) with(v variant) *job.Job {
 			r.Guarantee.Epsilon = v.epsilon
 		}
 		if r.Name == u.release.Name && v.rho != nil {
-			if g, err := job.InRho(v.rho, r.Guarantee.Delta, j.Dataset.Relation); err == nil {
+			if g, err := language.InRho(v.rho, r.Guarantee.Delta, j.Dataset.Relation); err == nil {
 				r.Guarantee = g
 			}
 		}
@@ -235,7 +236,7 @@ type priced struct {
 func (u *subject) price(ctx context.Context, v variant) (priced, error) {
 	p := priced{job: u.with(v)}
 	if p.job.Budget.Spend != nil {
-		if _, ok := p.job.Rest(); !ok {
+		if _, ok := language.Rest(p.job); !ok {
 			return p, job.Problems{u.job.Problem("budget.spend", "leaves nothing to divide", "")}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
@@ -208,7 +208,7 @@ func (k *keeper) Write(b sdk.Batch) error {
 
 // attack tries some pairs of tables.
 func (x *rehearsal) attack(ctx context.Context, raw json.RawMessage) (*sdktest.Finding, int, error) {
-	j, err := job.Parse(filepath.Join(x.dir, "job.yaml"), x.job(raw), job.Options{})
+	j, err := language.Parse(filepath.Join(x.dir, "job.yaml"), x.job(raw), language.Options{})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -104,7 +104,7 @@ func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (
 		defer t.Close()
 		viewers = append(viewers, &viewer{plan: seen, table: t, reads: p.ColumnsOf(name)})
 	}
-	l := newLook(p.Job)
+	l := newLook(p)
 	var err error
 	if l.Record, err = record(); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (
 	}
 	for i, v := range viewers {
 		if v.look = l; len(l.Tables) > 0 {
-			l.Tables[i] = LookTable{Name: p.Tables()[i], Look: *newLook(p.Job)}
+			l.Tables[i] = LookTable{Name: p.Tables()[i], Look: *newLook(p)}
 			v.look = &l.Tables[i].Look
 		}
 		v.look.Rows, v.look.Record = v.table.Rows(), l.Record
@@ -140,9 +140,9 @@ func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (
 	return l, nil
 }
 
-func newLook(j *job.Job) *Look {
+func newLook(p *plan.Planned) *Look {
 	return &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1,
-		Job:     report.Job{Name: j.Name, Digest: j.Digest()},
+		Job:     report.Job{Name: p.Job.Name, Digest: p.JobDigest()},
 		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Releases: []LookRelease{}, Failures: []LookedFailure{}}
 }
 

@@ -1,0 +1,134 @@
+package language
+
+import (
+	"fmt"
+	"math/big"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
+)
+
+// shownDelta is the δ at which a ρ is translated where the job says none, and where it
+// decides nothing: the budget is a ρ as well.
+var shownDelta = big.NewRat(1, 1_000_000)
+
+// guarantee is a mapping with epsilon and delta, or with rho.
+func guarantee() kind[job.Guarantee] {
+	epsilon := func(opts ...option) field[job.Guarantee] {
+		return key("epsilon", amount(span{lo: "0", loOpen: true}), func(g *job.Guarantee) **big.Rat { return &g.Epsilon },
+			"ε, an exact decimal number", append(opts, example(`"0.5"`))...)
+	}
+	rho := func(opts ...option) field[job.Guarantee] {
+		return key("rho", amount(span{lo: "0", hi: "1000000", loOpen: true}), func(g *job.Guarantee) **big.Rat { return &g.Rho },
+			"ρ of zero-concentrated differential privacy, instead of epsilon. In a release, delta beside it says at which δ the report "+
+				"translates it", append(opts, example(`"0.1"`))...)
+	}
+	delta := key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *job.Guarantee) **big.Rat { return &g.Delta },
+		"δ", otherwise("0"), example(`"1e-7"`))
+	form := object(epsilon(), delta, rho())
+	form.schema["oneOf"] = []schema{{"required": []string{"epsilon"}}, {"required": []string{"rho"}}}
+	point, concentrated := object(epsilon(required()), delta), []field[job.Guarantee]{rho(required()), delta}
+	facts := form.facts
+	form.facts = func(g *job.Guarantee) any {
+		is := facts(g).(canon)
+		if g.Rho != nil {
+			delete(is, "epsilon") // it is worked out, and an answer
+		}
+		return is
+	}
+	form.read = func(c *cursor, p lang.Place, into *job.Guarantee) bool {
+		if !says(p.Node, "rho") {
+			return point.read(c, p, into)
+		}
+		pairs, ok := c.Pairs(p)
+		if ok {
+			readFields(c, p, pairs, concentrated, into, func(key string) string {
+				if key == "epsilon" {
+					return "leave it out: rho replaces it"
+				}
+				return ""
+			})
+		}
+		return ok
+	}
+	return form
+}
+
+// says reports whether a mapping has a key.
+func says(n *yaml.Node, key string) bool {
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rho translates the guarantees in ρ.
+func (k *checker) rho() {
+	for i := range k.j.Releases {
+		k.rhoOf(i, &k.j.Releases[i])
+	}
+}
+
+// rhoOf translates the ρ of one release.
+func (k *checker) rhoOf(i int, r *job.Release) {
+	g, path := &r.Guarantee, guaranteePath(k.j, i)
+	switch {
+	case g.Rho == nil || g.Delta == nil || r.Shares: // told already
+		return
+	case k.j.Has(job.Key(path, "delta")) && g.Delta.Sign() > 0:
+	case k.j.Budget.Limit.Rho == nil:
+		k.wrong(path, "say delta, or give budget.limit in rho", rhoAtDelta)
+		return
+	default:
+		g.Delta = shownDelta
+	}
+	if err := translate(g, k.j.Dataset.Relation); err != nil {
+		k.wrong(job.Key(path, "rho"), "say a smaller delta", "%v", err)
+	}
+}
+
+const rhoAtDelta = "needs a delta above 0: the budget is in ε and δ, and a rho stands for an ε at some δ"
+
+// translate finds the ε that ρ stands for at δ.
+func translate(g *job.Guarantee, rel privacy.Relation) error {
+	if !rel.Valid() {
+		return nil // told already
+	}
+	a, err := privacy.EpsilonAt(privacy.ZCDP{Rho: rational.Up(g.Rho)}, rel, rational.Down(g.Delta))
+	if eps := new(big.Rat).SetFloat64(a.Epsilon); err == nil && eps != nil && eps.Sign() > 0 {
+		g.Epsilon = eps
+		return nil
+	}
+	return fmt.Errorf("stands for no ε at this δ")
+}
+
+// InRho is a guarantee in ρ, with the ε that it stands for at δ.
+func InRho(rho, delta *big.Rat, rel privacy.Relation) (job.Guarantee, error) {
+	g := job.Guarantee{Rho: rho, Delta: delta}
+	if delta == nil || delta.Sign() == 0 {
+		g.Delta = shownDelta
+	}
+	return g, translate(&g, rel)
+}
+
+// ParseGuarantee reads a guarantee as a report writes it: ε and δ, or a ρ at a δ.
+func ParseGuarantee(epsilon, delta, rho string, at *big.Rat, rel privacy.Relation) (g job.Guarantee, err error) {
+	if rho != "" {
+		if g.Rho, err = ParseAmount(rho); err == nil {
+			g, err = InRho(g.Rho, at, rel)
+		}
+		return g, err
+	}
+	if g.Epsilon, err = ParseAmount(epsilon); err == nil {
+		g.Delta, err = ParseAmount(delta)
+	}
+	return g, err
+}

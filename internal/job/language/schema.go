@@ -1,0 +1,106 @@
+package language
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Schema is the JSON Schema (2020-12) of the job language, for editors. It says
+// what one key may hold, and which keys do not go together; what else keys say about each other only Check knows.
+func Schema() ([]byte, error) {
+	root := maps.Clone(language().schema)
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["$id"] = "https://github.com/dprelease/dprelease/specs/job-v1.schema.json"
+	root["$defs"] = schema{"variable": schema{"type": "string", "pattern": reference.String(),
+		"description": "A variable that the job declares under variables"}}
+	root["title"] = "dprelease job, version 1"
+	root["allOf"] = apartSchemas()
+	root["description"] = "What to release from a table, at which cost in privacy."
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(root); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func objectSchema[T any](fields []field[T]) schema {
+	props := schema{}
+	var required []string
+	for _, f := range fields {
+		props[f.Name] = f.property()
+		if f.Required {
+			required = append(required, f.Name)
+		}
+	}
+	s := schema{"type": "object", "additionalProperties": false, "properties": props}
+	if required != nil {
+		s["required"] = required
+	}
+	return s
+}
+
+// orReference is the schema of a number or of a text of some form, or of a variable that
+// stands for it. Other texts hold variables anyway, and words are rarely set.
+func orReference(s schema) schema {
+	_, mixed := s["anyOf"]
+	_, form := s["pattern"]
+	if typ := s["type"]; typ != "number" && typ != "integer" && !form && (!mixed || typ != nil) {
+		return s
+	}
+	return schema{"anyOf": []schema{s, {"$ref": "#/$defs/variable"}}}
+}
+
+// property is the schema of a key: that of its kind, and what the declaration
+// adds for the reader.
+func (d Declared) property() schema {
+	s := schema{"description": d.Doc}
+	for k, v := range orReference(d.schema) {
+		s[k] = v
+	}
+	if d.Default != "" {
+		s["default"] = written(d.Default)
+	}
+	if d.Example != "" {
+		s["examples"] = []written{written(d.Example)}
+	}
+	return s
+}
+
+// written is a default or an example as a job would have it. It is read when a schema
+// is printed, which most processes never do.
+type written string
+
+// MarshalJSON is the value that it stands for.
+func (w written) MarshalJSON() ([]byte, error) {
+	var v any
+	if err := yaml.Unmarshal([]byte(w), &v); err != nil || w == "" {
+		return nil, fmt.Errorf("job: a declaration holds %q, which is not a value", string(w))
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// Choices returns the words that a key may hold, by the path to it in the declared language, such as dataset, source, encoding.
+func Choices(path ...string) []string {
+	d := Declared{Nested: Language()}
+	for _, name := range path {
+		i := slices.IndexFunc(d.Nested, func(d Declared) bool { return d.Name == name })
+		if i < 0 {
+			return nil
+		}
+		d = d.Nested[i]
+	}
+	words, _ := d.schema["enum"].([]string)
+	return words
+}
