@@ -34,7 +34,7 @@ func (p *Priced) Request(ids map[string]string) (ledger.Request, error) {
 // JobDigest is the digest of the job.
 func (p *Planned) JobDigest() string { return language.Digest(p.Job) }
 
-// CollectedText is how the table was drawn, as a node of the account pins it.
+// CollectedText returns the words of the job for how its table was drawn, which a node of the account pins.
 func (p *Planned) CollectedText() string { return language.CollectedText(p.Job.Dataset.Collected) }
 
 // steps lists all that a run does at the nodes of its account, and what it says that this costs.

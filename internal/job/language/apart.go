@@ -40,7 +40,8 @@ var (
 	})
 	hasUnitColumn = wholeJob("dataset.unit.column", "dataset.unit", func(b *bearer) bool { return b.d.Key.Column != "" })
 	hasOwnUnits   = wholeJob("missing: own for a unit", "dataset.unit.missing", func(b *bearer) bool {
-		return b.d.Key.Missing == job.NoUnitOwn || slices.ContainsFunc(b.d.Tables, func(t job.DataTable) bool { return t.Key.Missing == job.NoUnitOwn })
+		return b.d.Key.Missing == job.NoUnitOwn ||
+			slices.ContainsFunc(b.d.Tables, func(t job.DataTable) bool { return t.Key.Missing == job.NoUnitOwn })
 	})
 )
 
@@ -55,9 +56,11 @@ func (c *capability) ratedAs(rates bool) *capability {
 }
 
 var (
-	hasCollectedFixed    = collectedBy("a table collected by srswor", "dataset.collected", job.SRSWOR)
-	hasCollectedOther    = collectedBy("a table not collected by srswor", "dataset.collected", job.Poisson, job.Stratified, job.Multistage, job.Rotation)
-	hasCollectedTakes    = collectedBy("a table collected by numbers to take", "dataset.collected", job.Stratified, job.Multistage).ratedAs(false)
+	hasCollectedFixed = collectedBy("a table collected by srswor", "dataset.collected", job.SRSWOR)
+	hasCollectedOther = collectedBy("a table not collected by srswor", "dataset.collected",
+		job.Poisson, job.Stratified, job.Multistage, job.Rotation)
+	hasCollectedTakes = collectedBy("a table collected by numbers to take", "dataset.collected",
+		job.Stratified, job.Multistage).ratedAs(false)
 	hasCollectedPoisson  = collectedBy("a table collected by poisson", "dataset.collected", job.Poisson)
 	hasCollectedByRates  = collectedBy("a table collected by rates", "dataset.collected", job.Stratified).ratedAs(true)
 	hasCollectedByStages = collectedBy("a table collected by multistage", "dataset.collected", job.Multistage)

@@ -284,7 +284,8 @@ func (k *checker) foldedType(path string, c, of *job.Column) bool {
 		c.Holds = job.Number
 	case numbers && by != job.FoldMode && by != job.FoldAny && by != job.FoldAll:
 		c.Holds = job.Number
-	case !numbers && (by == job.FoldMode || by == job.FoldMin || by == job.FoldMax), !numbers && (by == job.FoldAny || by == job.FoldAll) && of.Flag():
+	case !numbers && (by == job.FoldMode || by == job.FoldMin || by == job.FoldMax),
+		!numbers && (by == job.FoldAny || by == job.FoldAll) && of.Flag():
 		k.refuse(path, []string{"domain", "lower", "upper"}, "leave it out: it is that of "+of.Name, "is known")
 		c.Holds, c.Domain, c.Lower, c.Upper = "", of.Domain, nil, nil
 		return true

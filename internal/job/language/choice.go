@@ -66,7 +66,8 @@ func (k *checker) choice(c *job.Cap, given []job.Release) {
 	caps := c.Choice.Caps()
 	c.Rows = caps[len(caps)-1]
 	k.ask(asked.UnitRows{Column: job.UnitRows, AtMost: int(c.Rows), Choose: true},
-		job.Release{Name: k.capName(), From: k.firstDraw(given), Where: shared(given), Guarantee: partOf(&c.Choice.Private, 1), Measures: job.CapChoice})
+		job.Release{Name: k.capName(), From: k.firstDraw(given), Where: shared(given), Guarantee: partOf(&c.Choice.Private, 1),
+			Measures: job.CapChoice})
 }
 
 // firstDraw is the draw that is made first of those that some releases read: draws are made in the order of their first

@@ -69,7 +69,8 @@ func collected() kind[job.Collected] {
 		"How rates or numbers were chosen: proportional to the public sizes, equal, or fixed-before, from other public facts",
 		required(), example("proportional"),
 		out("it is asserted, and changes no release"))
-	return oneOf("method", func(c *job.Collected) *job.Method { return &c.Method }, "How the table was drawn from its population", refusedCollections,
+	return oneOf("method", func(c *job.Collected) *job.Method { return &c.Method }, "How the table was drawn from its population",
+		refusedCollections,
 		variant[job.Collected]{string(job.SRSWOR), "A simple random sample without replacement", []field[job.Collected]{
 			key("population", count(), func(c *job.Collected) *int64 { return &c.Population },
 				"The public number of units in the population", required(), example("250000")),
@@ -77,11 +78,12 @@ func collected() kind[job.Collected] {
 		variant[job.Collected]{string(job.Poisson),
 			"Every unit was kept with the same probability, each on its own coin, and how many were kept is secret", []field[job.Collected]{
 				within(samples[job.Poisson]["rate"]), eachSlice}},
-		variant[job.Collected]{string(job.Stratified), "Every stratum was sampled on its own, at public rates or with public numbers", []field[job.Collected]{
-			within(samples[job.Stratified]["strata"]), within(samples[job.Stratified]["rates"]), within(samples[job.Stratified]["take"]),
-			key("population", byName(count(), "STRATUM", checkText), func(c *job.Collected) *[]job.Named[int64] { return &c.Sizes },
-				"With take: the public number of units of each stratum in the population", example("{E: 4421, H: 755, M: 1018}")),
-			allocation, eachSlice}},
+		variant[job.Collected]{string(job.Stratified), "Every stratum was sampled on its own, at public rates or with public numbers",
+			[]field[job.Collected]{
+				within(samples[job.Stratified]["strata"]), within(samples[job.Stratified]["rates"]), within(samples[job.Stratified]["take"]),
+				key("population", byName(count(), "STRATUM", checkText), func(c *job.Collected) *[]job.Named[int64] { return &c.Sizes },
+					"With take: the public number of units of each stratum in the population", example("{E: 4421, H: 755, M: 1018}")),
+				allocation, eachSlice}},
 		variant[job.Collected]{string(job.Rotation), "A panel that rotates: each unit was allotted to some of the waves at random, by itself, " +
 			"before the first, and nobody tells to which. The table is one wave. The first run pays for all waves", []field[job.Collected]{
 			within(samples[job.Rotation]["waves"]), within(samples[job.Rotation]["in"]), within(samples[job.Rotation]["patterns"]),

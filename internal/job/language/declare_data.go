@@ -43,7 +43,7 @@ func datasetKeys() []field[job.Dataset] {
 			func(d *job.Dataset) *[]job.Column { return &d.Columns },
 			"The columns that mechanisms and expressions may use: numbers with bounds, categories with a domain, "+
 				"others with a type").with(func(d *job.Dataset) any {
-			return factsByName(column(), columnsIn(d, func(c *job.Column) bool { return c.Lookup == nil && c.Derived == nil && c.Joined == nil }))
+			return factsByName(column(), inFile(d))
 		}),
 		key("lookups", named(lookup(), "NAME", checkName, func(l *job.Lookup, n string) { l.Name = n }),
 			func(d *job.Dataset) *[]job.Lookup { return &d.Lookups },

@@ -31,10 +31,11 @@ func dataTable() kind[job.DataTable] {
 		}),
 		key("columns", named(column(), "NAME", checkText, func(c *job.Column, n string) { c.Name = n }),
 			func(t *job.DataTable) *[]job.Column { return &t.Columns }, same("columns"), required()).with(func(t *job.DataTable) any {
-			return factsByName(column(), columnsIn(&t.Dataset, func(c *job.Column) bool { return c.Lookup == nil && c.Derived == nil && c.Joined == nil }))
+			return factsByName(column(), inFile(&t.Dataset))
 		}),
 		key("lookups", named(lookup(), "NAME", checkName, func(l *job.Lookup, n string) { l.Name = n }),
-			func(t *job.DataTable) *[]job.Lookup { return &t.Lookups }, same("lookups")).with(func(t *job.DataTable) any { return lookupFacts(&t.Dataset) }),
+			func(t *job.DataTable) *[]job.Lookup { return &t.Lookups }, same("lookups")).with(
+			func(t *job.DataTable) any { return lookupFacts(&t.Dataset) }),
 		key("join", byName(taken(), "TABLE", checkName), func(t *job.DataTable) *[]job.Named[[]string] { return &t.Join },
 			"Columns that the rows take from another table, by its name: those of the row that the same unit has there",
 			example("{persons: [age_band, region]}")),

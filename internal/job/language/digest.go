@@ -60,6 +60,11 @@ func digestOf(k kind[job.Job], j *job.Job) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// inFile are the columns that stand in the files of the table.
+func inFile(d *job.Dataset) []job.Column {
+	return columnsIn(d, func(c *job.Column) bool { return c.Lookup == nil && c.Derived == nil && c.Joined == nil })
+}
+
 // columnsOf lists some columns in the order of the job.
 func columnsIn(d *job.Dataset, some func(*job.Column) bool) (is []job.Column) {
 	for i := range d.Columns {

@@ -73,7 +73,8 @@ func Doubts(j *job.Job) job.Problems {
 	add := func(path string, e job.Expression) {
 		if e.Formula != nil && e.Formula.Doubt != "" {
 			out = append(out,
-				job.Problem{Pos: e.At, Step: problem.StepCheck, Path: path, Message: e.Formula.Doubt, Hint: "a run would release noise and nothing else"})
+				job.Problem{Pos: e.At, Step: problem.StepCheck, Path: path, Message: e.Formula.Doubt,
+					Hint: "a run would release noise and nothing else"})
 		}
 	}
 	for i := range j.Dataset.Columns {

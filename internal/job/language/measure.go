@@ -134,7 +134,8 @@ func (k *checker) measureBounds(c *job.Column, given []job.Release) {
 			continue
 		}
 		at := func(side string, share asked.Share) {
-			k.ask(share, job.Release{Name: k.freeName(plainName(c.Name) + "_at_" + side), From: r.From, Guarantee: partOf(c.Measure, 2), Measures: path})
+			k.ask(share, job.Release{Name: k.freeName(plainName(c.Name) + "_at_" + side), From: r.From,
+				Guarantee: partOf(c.Measure, 2), Measures: path})
 		}
 		below, from := math.Nextafter(rational.Up(c.Lower), math.Inf(1)), rational.Down(c.Upper)
 		at("lower", asked.Share{Column: c.Name, To: &below})

@@ -38,7 +38,8 @@ func periods() kind[job.Periods] {
 	return object(
 		key("from", form(), func(p *job.Periods) *string { return &p.From }, "The first period", required(), example("2026-01")),
 		key("to", form(), func(p *job.Periods) *string { return &p.To }, "The last period", required(), example("2028-12")),
-		key("each", choice(job.Month, job.Quarter, job.Year), func(p *job.Periods) *job.Each { return &p.Each }, "The length of a period", otherwise(string(job.Month))),
+		key("each", choice(job.Month, job.Quarter, job.Year), func(p *job.Periods) *job.Each { return &p.Each },
+			"The length of a period", otherwise(string(job.Month))),
 	)
 }
 
@@ -136,7 +137,8 @@ func (k *checker) oneSeries(s, first *job.Series) {
 	case len(all) == 0 && p.To < p.From:
 		k.wrong(job.Key(job.Key(at, "periods"), "to"), "", "must not be before from (%s < %s)", p.To, p.From)
 	case len(all) == 0:
-		k.wrong(job.Key(job.Key(at, "periods"), "to"), "begin a second series after it", "must be at most %d periods after from", job.MostPeriods-1)
+		k.wrong(job.Key(job.Key(at, "periods"), "to"), "begin a second series after it",
+			"must be at most %d periods after from", job.MostPeriods-1)
 	case len(all) == 1:
 		k.wrong(job.Key(job.Key(at, "periods"), "to"), "leave the series out", "must be after from: one period is no series")
 	case *p != first.Periods || s.Revised != first.Revised || s.OfUnit() != first.OfUnit():

@@ -58,7 +58,8 @@ func (k *checker) weights(path string, w *job.Weights) {
 			"%s is not a declared column; declare it under dataset.columns: {%s: {type: number}}", problem.Shown(w.Column), w.Column)
 	case c.Type != job.Number:
 		k.wrong(at, "", "%s is not a column of numbers", problem.Shown(w.Column))
-	case c.Missing.Rule == job.Impute && (c.Missing.Number == nil || c.Missing.Number.Cmp(job.LeastWeight) < 0 || c.Missing.Number.Cmp(w.AtMost) > 0):
+	case c.Missing.Rule == job.Impute && (c.Missing.Number == nil ||
+		c.Missing.Number.Cmp(job.LeastWeight) < 0 || c.Missing.Number.Cmp(w.AtMost) > 0):
 		k.wrong(at, "", "missing weights must be imputed by a number from 1 to at_most")
 	case d.Unfolded(w.Column):
 		k.wrong(at, "say in dataset.fold how it is folded: max where all rows of a unit have the same weight, sum where the unit stands "+
