@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
@@ -157,7 +157,7 @@ budget: {limit: {epsilon: 1000}}
 releases:
 %soutput: {dir: out}
 `, p.name, relation, size, unit, weights+columns, table, sample, releases)
-	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	j, err := language.Parse("job.yaml", []byte(text), language.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("%s\n%w", text, err)
 	}
