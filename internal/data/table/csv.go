@@ -92,7 +92,7 @@ func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, 
 	if err != nil {
 		return nil, err
 	}
-	s := &splitter{r: r}
+	s := &splitter{r: r, long: f.long}
 	if headers {
 		s.size = 1
 	}
@@ -286,6 +286,15 @@ func position(text []byte, at, line int) (int, int) {
 // place makes an error at a line and a column of the file.
 func (f *csvFile) place(code string, line, column int, detail string) error {
 	return &Error{Code: code, File: fmt.Sprintf("%s:%d:%d", f.path, line, column), Detail: printable(detail)}
+}
+
+// long makes the error for a record that is longer than any may be. The text begins with it, at a line.
+func (f *csvFile) long(text []byte, line int) error {
+	if open := openQuote(text, 0); open >= 0 {
+		line, column := position(text, open, line)
+		return f.place(CodeLimit, line, column, "a quote that is opened here is not closed within 16 MB")
+	}
+	return f.place(CodeLimit, line, 1, "a row has more than 16 MB")
 }
 
 // misplaced translates an error of encoding/csv about a text whose first line has the given number.

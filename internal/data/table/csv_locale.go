@@ -162,7 +162,7 @@ func (f *csvFile) find(found *Found, text []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text, err = (&splitter{r: r, size: 1}).next(nil); err != nil {
+		if text, err = (&splitter{r: r, size: 1, long: f.long}).next(nil); err != nil {
 			return nil, err
 		}
 		return f.find(found, text)

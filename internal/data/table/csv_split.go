@@ -18,9 +18,11 @@ const (
 // finds the same first mistake as in the whole text.
 type splitter struct {
 	r    io.Reader
-	size int    // about the size of a run; 0 means csvBytes
-	rest []byte // was read and not handed out
-	end  bool   // nothing more can be read
+	size int                               // about the size of a run; 0 means csvBytes
+	rest []byte                            // was read and not handed out
+	end  bool                              // nothing more can be read
+	line int                               // line ends that were handed out
+	long func(text []byte, line int) error // makes the error for a record that is too long, which begins at a line
 }
 
 // next returns the next run, of at most blockRows records, or nothing at the end of the text. It uses the memory of buf
@@ -31,10 +33,10 @@ func (s *splitter) next(buf []byte) ([]byte, error) {
 		size = csvBytes
 	}
 	buf = append(buf[:0], s.rest...)
-	seen, lines := 0, 0
+	seen, lines, look := 0, 0, 0
 	for {
 		seen, lines = countLines(buf, seen, lines)
-		if lines == blockRows || len(buf) >= size || s.end {
+		if len(buf) >= look && (lines == blockRows || len(buf) >= size) || s.end {
 			n := len(buf)
 			if !s.end || lines == blockRows {
 				if n = lastRecord(buf[:seen]); n == 0 {
@@ -46,11 +48,13 @@ func (s *splitter) next(buf []byte) ([]byte, error) {
 			}
 			if n > 0 || s.end {
 				s.rest = append(s.rest[:0], buf[n:]...)
+				s.line += bytes.Count(buf[:n], newline)
 				return buf[:n], nil
 			}
 			if len(buf) >= csvRecord {
-				return nil, fail(CodeLimit, "", "a row has more than 16 MB, or a quote is opened and never closed")
+				return nil, s.long(buf, s.line+1)
 			}
+			look = min(csvRecord, len(buf)+len(buf)/2) // so that a long record is not searched again for every stretch
 		}
 		if err := s.read(&buf); err != nil {
 			return nil, err

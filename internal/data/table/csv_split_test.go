@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/tier"
@@ -123,5 +124,28 @@ func checkSplit(t *testing.T, text []byte, size int) {
 	}
 	if !bytes.Equal(all, text) || !slices.Equal(got, want) || found != wrong {
 		t.Fatalf("%q in runs of %d: %q %s, want %q %s", text, size, got, found, want, wrong)
+	}
+}
+
+// repeating is a text without an end.
+type repeating string
+
+func (r repeating) Read(b []byte) (int, error) { return copy(b, r), nil }
+
+// A record without an end is refused after what the longest may have, whatever a packed file goes on with.
+func TestSplitterEnds(t *testing.T) {
+	f := &csvFile{}
+	for text, want := range map[string]string{
+		"secret":   ":3:1: a row has more than 16 MB",
+		"\"secret": ":3:1: a quote that is opened here is not closed within 16 MB",
+	} {
+		s := &splitter{r: io.MultiReader(strings.NewReader("a\n1\n"+text), repeating(strings.TrimPrefix(text, `"`))), long: f.long}
+		var err error
+		for err == nil {
+			_, err = s.next(nil)
+		}
+		if err.Error() != want {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

@@ -226,7 +226,9 @@ func TestCSVRefusals(t *testing.T) {
 		"lines of old Macs":        {"a,b\r1,2\rsecret,4\r", "", CodeUnsupported, ":1:1: its lines end in carriage returns alone"},
 		"no header":                {"\uFEFF\r\n\n", "", CodeCorrupt, ":1:1: there is no header"},
 		"an empty file":            {"", "", CodeCorrupt, ": the file is empty"},
-		"one endless line":         {"a,b\n1," + strings.Repeat("secret", 4<<20), "", CodeLimit, ": a row has more than 16 MB"},
+		"one endless line":         {"a,b\n1," + strings.Repeat("secret", 4<<20), "", CodeLimit, ":2:1: a row has more than 16 MB"},
+		"a quote without an end":   {"a,b\n1,2\n3,\"" + strings.Repeat("secret\n", 4<<20), "", CodeLimit, ":3:3: a quote that is opened here is not closed within 16 MB"},
+		"an endless header":        {strings.Repeat("secret", 4<<20), "", CodeLimit, ":1:1: a row has more than 16 MB"},
 	} {
 		for _, file := range []string{"t.csv", "t.csv.gz"} {
 			text := []byte(c.text)
