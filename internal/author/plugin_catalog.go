@@ -60,7 +60,7 @@ func (e *environment) listCatalog(path string, signed bool) error {
 func (e *environment) entryCommand(use, short, long string, run func(c *catalog.Catalog, x catalog.Entry) error) *cobra.Command {
 	var path string
 	c := &cobra.Command{
-		Use: use + " NAME@VERSION", Short: short, Long: long, Args: cobra.ExactArgs(1),
+		Use: use + " NAME[@VERSION]", Short: short, Long: long, Args: cobra.ExactArgs(1),
 		Example: "  dprelease plugin " + use + " trimmed-mean@1.2.0 --catalog /etc/dprelease/catalog.json",
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, err := catalog.Open(path)
@@ -68,6 +68,9 @@ func (e *environment) entryCommand(use, short, long string, run func(c *catalog.
 				return e.uncatalogued("%s: %s", path, failure.Reason(err))
 			}
 			x, ok := c.Find(args[0])
+			if !ok {
+				x, ok = c.Only(args[0])
+			}
 			if !ok {
 				return e.uncatalogued("%s holds no plugin %s%s", path, args[0], command.DidYouMean("", args[0], c.Keys()))
 			}

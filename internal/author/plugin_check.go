@@ -40,7 +40,8 @@ likely to trouble the mechanism, runs it on one, and replays the same noise on a
 neighbouring one. It reads no data of yours. Without --job the parameters are made from the
 plugin's own schema. The plugin runs in the sandbox of a job, and is watched.
 
-The verdict is REFUTED (exit code 5) or NOT REFUTED (0), which is no proof.`,
+The verdict is REFUTED (exit code 5) or NOT REFUTED (0), which is no proof. 75 says that the
+time of --for ended before the suite was through, with nothing refuted.`,
 		Example: `  dprelease plugin check ./trimmed-mean
   dprelease plugin check ./trimmed-mean --job job.yaml --seed 7
   dprelease plugin check ./trimmed-mean --for 2m --report checked
@@ -111,6 +112,8 @@ func (e *environment) examine(ctx context.Context, cmd host.Command, x examinati
 		return command.Exited(failure.ExitPlugin)
 	case errors.As(context.Cause(ctx), &by):
 		return command.Exited(by.Exit())
+	case v.Ended != "":
+		return command.Exited(failure.ExitRetry)
 	}
 	return nil
 }

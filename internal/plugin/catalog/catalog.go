@@ -183,6 +183,19 @@ func (c *Catalog) Find(key string) (Entry, bool) {
 	return c.Plugins[i], true
 }
 
+// Only returns the entry with this name, if there is one version of it alone.
+func (c *Catalog) Only(name string) (out Entry, ok bool) {
+	for _, e := range c.Plugins {
+		if strings.HasPrefix(e.Key(), name+"@") {
+			if ok {
+				return Entry{}, false
+			}
+			out, ok = e, true
+		}
+	}
+	return out, ok
+}
+
 // Keys returns the keys by which jobs name the entries.
 func (c *Catalog) Keys() []string {
 	var out []string

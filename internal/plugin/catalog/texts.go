@@ -55,14 +55,14 @@ func sorted(m map[string]bool) []string {
 func (t *Texts) Hold(req sdk.PlanRequest, plan *sdk.Plan) (unknown string) {
 	v := vocabulary(req)
 	for _, name := range namesOf(plan) {
-		if s := v.fixed(*name); s != "" && !t.names[s] {
+		if s := v.fixed(*name); s != "" && !t.names[s] && !t.names[*name] {
 			return *name
 		}
 	}
 	// The plan may be held elsewhere too: what changes is a copy.
 	plan.Output, plan.Errors = slices.Clone(plan.Output), slices.Clone(plan.Errors)
 	for _, text := range textsOf(plan) {
-		if !t.texts[v.fixed(*text)] {
+		if !t.texts[v.fixed(*text)] && !t.texts[*text] {
 			*text = ""
 		}
 	}

@@ -66,6 +66,8 @@ func runPlugin(name string) {
 		serve.Mechanisms(bare{median.Mechanism{}})
 	case "chatty":
 		serve.Mechanisms(chatty{insecureshelf.Sound()})
+	case "typo":
+		serve.Mechanisms(typo{insecureshelf.Sound()})
 	case "dying":
 		serve.Mechanisms(dying{insecureshelf.Sound()})
 	default:
@@ -109,6 +111,59 @@ type dying struct{ sdk.Mechanism }
 func (d dying) Release(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) (sdk.Result, error) {
 	os.Exit(3)
 	return sdk.Result{}, nil
+}
+
+// typo looks beyond the end of a list, in a plan or in a release.
+type typo struct{ sdk.Mechanism }
+
+func (m typo) Describe() sdk.Description {
+	d := m.Mechanism.Describe()
+	d.Name = "typo"
+	return d
+}
+
+func (m typo) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
+	if req.Public.Design.Kind == "poisson" {
+		_ = req.Public.Columns[len(req.Params)]
+	}
+	return m.Mechanism.Plan(req)
+}
+
+func (m typo) Release(_ context.Context, req sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) (sdk.Result, error) {
+	_, err := rows.Next()
+	_ = req.Plan.Output[req.Plan.Rows]
+	return sdk.Result{}, err
+}
+
+// An author sees where a plugin failed: in its process, and in that of the suite.
+func TestFaultsAreSeen(t *testing.T) {
+	p := NewProcess(command(t, "typo"), false)
+	defer p.Close()
+	for name, s := range map[string]sdktest.Subject{"process": p, "suite": sdktest.InProcess(typo{insecureshelf.Sound()})} {
+		all, err := sdktest.Requests(t.Context(), s, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := sdktest.Check(t.Context(), s, sdktest.Config{Seed: 1, Requests: all, Pairs: 1, Releases: -1, Shrink: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, f := range r.Findings {
+			method := map[string]string{"plan": "Plan", "error": "Release", "panic": "Release"}[f.Check]
+			if strings.Contains(f.Detail, "index out of range") && strings.Contains(f.Detail, "conformance_test.go:") {
+				seen[method] = true
+			} else {
+				t.Errorf("%s: %s: %s", name, f.Check, f.Detail)
+			}
+		}
+		if !seen["Plan"] || !seen["Release"] {
+			t.Errorf("%s: %+v", name, r.Findings)
+		}
+	}
+	if said := p.Said(); said != "" {
+		t.Errorf("a stack counts as output, too: %q", said)
+	}
 }
 
 func command(t *testing.T, name string) host.Command {

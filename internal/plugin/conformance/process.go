@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -94,21 +95,37 @@ func (p *Process) start(ctx context.Context) (*host.Plugin, error) {
 	if p.plugin != nil {
 		return p.plugin, nil
 	}
-	p.sees.enter(starting)
+	p.enter(starting)
 	plugin, err := host.Start(ctx, p.cmd, p.limits)
 	if err != nil {
-		return nil, translate(err)
+		return nil, p.explain(err)
 	}
 	p.plugin, p.pid, p.level = plugin, plugin.Pid(), plugin.Confined()
 	return plugin, nil
 }
 
-// after drops a process that the host has killed.
+// after drops a process that the host has killed. The error shows what the process printed in
+// that call, such as a stack: all rows here are made up.
 func (p *Process) after(err error) error {
-	if err != nil && !errors.Is(err, &host.Error{Code: host.CodeRefused}) {
-		p.Close()
+	if err == nil || errors.Is(err, &host.Error{Code: host.CodeRefused}) {
+		return translate(err)
+	}
+	p.Close()
+	return p.explain(err)
+}
+
+// explain adds what the process printed.
+func (p *Process) explain(err error) error {
+	if said := p.said.taken(); said != "" {
+		return fmt.Errorf("%w; it printed\n    %s", translate(err), strings.ReplaceAll(said, "\n", "\n    "))
 	}
 	return translate(err)
+}
+
+// enter begins a phase: what the process prints from now on belongs to it.
+func (p *Process) enter(phase string) {
+	p.sees.enter(phase)
+	p.said.mark()
 }
 
 // Describe asks twice, as the host does.
@@ -117,7 +134,7 @@ func (p *Process) Describe(ctx context.Context) (sdk.Description, error) {
 	if err != nil {
 		return sdk.Description{}, err
 	}
-	p.sees.enter(describing)
+	p.enter(describing)
 	d, err := plugin.Describe(ctx)
 	return d, p.after(err)
 }
@@ -128,7 +145,7 @@ func (p *Process) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, erro
 	if err != nil {
 		return sdk.Plan{}, err
 	}
-	p.sees.enter(planning)
+	p.enter(planning)
 	plan, err := plugin.Plan(ctx, req)
 	if err == nil {
 		if len(p.plans) == 0 {
@@ -150,7 +167,7 @@ func (p *Process) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pla
 	if out.Description, err = plugin.Describe(ctx); err != nil {
 		return out, p.after(err)
 	}
-	p.sees.enter(releasing)
+	p.enter(releasing)
 	b := &bridge{ctx: ctx, to: noise}
 	out.Result, _, err = plugin.Release(ctx, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},
 		func(_ context.Context, w host.RowWriter) error { return feed(w, plan, table) }, b)
@@ -203,23 +220,45 @@ func translate(err error) error {
 // transcript keeps the first bytes of what a plugin prints.
 type transcript struct {
 	mu   sync.Mutex
-	text strings.Builder
+	text []byte
+	from int // where the call at hand begins
 }
 
-const maxTranscript = 4096
+const maxTranscript = 16384
 
 // Write never fails, so that the drain goes on.
 func (t *transcript) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text.Write(p[:min(len(p), maxTranscript-t.text.Len())])
+	t.text = append(t.text, p[:min(len(p), maxTranscript-len(t.text))]...)
 	return len(p), nil
+}
+
+// mark begins a call.
+func (t *transcript) mark() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.from = len(t.text)
+}
+
+// taken takes out what was printed since the call began. Control characters do not reach a terminal.
+func (t *transcript) taken() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	said := strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, strings.ToValidUTF8(string(t.text[t.from:]), "?"))
+	t.text = t.text[:t.from]
+	return strings.TrimSpace(said)
 }
 
 func (t *transcript) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.text.String()
+	return string(t.text)
 }
 
 // residentSlack is the amount by which the memory of a process with a garbage collector varies.

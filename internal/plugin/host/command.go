@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	plugin "github.com/hashicorp/go-plugin"
@@ -61,7 +62,8 @@ func (c Command) Open() (*sandbox.Executable, error) {
 	case errors.As(err, &other):
 		return nil, fault(CodeProgram, c.Path+": "+other.Error())
 	case errors.Is(err, sandbox.ErrDigest):
-		return nil, fault(CodeChecksum, "")
+		_, found, _ := strings.Cut(err.Error(), "; ")
+		return nil, fault(CodeChecksum, found)
 	case errors.Is(err, sandbox.ErrPlatform):
 		return nil, fault(CodeStart, err.Error())
 	case c.SHA256 == "":

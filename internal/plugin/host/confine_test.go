@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -324,6 +325,33 @@ func TestNothingIsSaid(t *testing.T) {
 				t.Errorf("the host printed %q", out)
 			}
 		})
+	}
+}
+
+// The twin of TestNothingIsSaid: a host that hands on what a plugin prints shows a value, so the test sees one.
+func TestShownIsSeen(t *testing.T) {
+	for _, mode := range []string{"panic", "failure", "raw stderr-value"} {
+		out, err := exec.Command(self(t), append([]string{"plugin", "host", "shows"}, strings.Fields(mode)...)...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), strconv.Itoa(secret)) {
+			t.Errorf("%s: %v: the host printed %q", mode, err, out)
+		}
+	}
+}
+
+// P20, P21: what a plugin prints reaches nobody but the check on made-up rows, which the program that holds private rows does not link.
+func TestOnlyTheCheckListens(t *testing.T) {
+	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if in := filepath.Base(filepath.Dir(path)); strings.Contains(string(text), "Quarantine") && in != "host" && in != "conformance" {
+			t.Errorf("%s sets a quarantine", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -13,13 +13,18 @@ import (
 )
 
 // hostMode is a host in a process of its own: it starts the plugin "MODE ARGS..."
-// and either runs a release and prints the error, or waits to be killed.
+// and either runs a release and prints the error, or waits to be killed. A host that "shows" hands on what
+// the plugin prints: no run may.
 func hostMode(args []string) {
-	wait, args := args[0] == "wait", args[1:]
+	wait, shows, args := args[0] == "wait", args[0] == "shows", args[1:]
 	exe, _ := os.Executable()
 	ctx := context.Background()
 	c := Command{Name: "test", Path: exe, Args: append([]string{"plugin"}, args...), Confine: sandbox.Confinement{Mode: sandbox.Mode(os.Getenv("TEST_SANDBOX"))}}
-	p, err := Start(ctx, c, Limits{})
+	var limits Limits
+	if shows {
+		limits.Quarantine = os.Stderr
+	}
+	p, err := Start(ctx, c, limits)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -118,7 +118,7 @@ func allModes() map[string]func(args []string) {
 		"panic": func([]string) {
 			serve.Mechanisms(sum{release: func(_ context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) (sdk.Result, error) {
 				total, _, _ := tally(rows)
-				panic("total is " + strconv.FormatInt(total, 10))
+				panic("total is " + strconv.FormatInt(total, 10) + " with " + strconv.Itoa(secret))
 			}})
 		},
 		"failure": func([]string) {

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -83,7 +84,7 @@ func Open(path, wantHex string) (*Executable, error) {
 	}
 	if subtle.ConstantTimeCompare(sum.Sum(nil), want) != 1 {
 		mem.Close()
-		return nil, ErrDigest
+		return nil, fmt.Errorf("%w; its digest is %x", ErrDigest, sum.Sum(nil))
 	}
 	seals := unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 	if _, err := unix.FcntlInt(mem.Fd(), unix.F_ADD_SEALS, seals); err != nil {

@@ -36,6 +36,26 @@ var kinds = []struct {
 // folders hold the pages, each with the most words that all its pages together may have.
 var folders = map[string]int{"docs": 50_000, "lab/studies": 17_700}
 
+// tutorial are the pages about writing a mechanism, in any language, and tutorialMost is what they may have together.
+var tutorial = []string{"writing-a-mechanism.md", "mechanisms-in-python.md"}
+
+const tutorialMost = 2000
+
+// TestWordsOfTutorial holds the pages about writing a mechanism to a budget for all languages together.
+func TestWordsOfTutorial(t *testing.T) {
+	total := 0
+	for _, page := range tutorial {
+		text, err := os.ReadFile(filepath.Join("../../../docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += len(strings.Fields(string(text)))
+	}
+	if total > tutorialMost {
+		t.Errorf("%v have %d words; at most %d are allowed", tutorial, total, tutorialMost)
+	}
+}
+
 // TestWordsOfPages holds every page to the budget of its kind, and the pages of a folder to theirs.
 // A page that has grown out of its budget gets shorter: one page for one question, no sentence twice.
 func TestWordsOfPages(t *testing.T) {

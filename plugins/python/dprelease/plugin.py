@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import threading
+import traceback
 from concurrent import futures
 
 import grpc
@@ -113,16 +114,18 @@ class Plugin:
             out.refusal = str(e) or "refused"
             return out
         except (Exception, SystemExit):
-            pass
+            traceback.print_exc()  # a host drops it; dprelease plugin check shows it
         context.abort(grpc.StatusCode.INTERNAL, "mechanism failed")
 
     def release(self, start, context):
         try:
             yield from self._release(start)
             return
-        except Bad:
+        except Bad as e:
+            print("release:", e, file=sys.stderr)
             code, text = grpc.StatusCode.FAILED_PRECONDITION, "result does not have the planned shape"
-        except (Exception, SystemExit):  # whatever could be said of it may depend on a row
+        except (Exception, SystemExit):  # whatever could be said of it may depend on a row: no host of a job shows it
+            traceback.print_exc()
             code, text = grpc.StatusCode.ABORTED, "release failed"
         context.abort(code, text)
 
@@ -144,12 +147,15 @@ _VALUES = {"float64": float, "int64": int, "string": str}
 
 def pieces(plan, result):
     """The messages of a result, which is a dict of lists, one for each planned column."""
-    if set(result) != {f.name for f in plan.output} or any(len(v) != plan.rows for v in result.values()):
-        raise Bad
+    if not isinstance(result, dict) or set(result) != {f.name for f in plan.output}:
+        raise Bad("the result must be a dict with a list for each of %s" % [f.name for f in plan.output])
+    for name, v in result.items():
+        if len(v) != plan.rows:
+            raise Bad("%s has %d values; the plan has %d rows" % (name, len(v), plan.rows))
     columns = {f.name: [_VALUES[f.type](v) for v in result[f.name]] for f in plan.output}
     texts = [max((len(v.encode()) for v in columns[f.name]), default=0) for f in plan.output if f.type == "string"]
     if max(texts, default=0) > _STRINGS:
-        raise Bad
+        raise Bad("a text is longer than %d bytes" % _STRINGS)
     step = max(1, _PIECE // (8 * len(columns) + sum(texts) + 1))
     for at in range(0, plan.rows, step):
         out = wire.message(wire.PACKAGE + "ReleaseOutput")()

@@ -67,7 +67,7 @@ func TestLargeTables(t *testing.T) {
 
 // Sound mechanisms stay unrefuted on large tables.
 func TestLargeTablesHonest(t *testing.T) {
-	for _, m := range tier.Some([]sdk.Mechanism{sum.Mechanism{}, counts.Mechanism{}, mean.Mechanism{}, marginals.Mechanism{}}, 1) {
+	for _, m := range tier.Some([]sdk.Mechanism{sum.Mechanism{}, counts.Mechanism{}, mean.Mechanism{}, marginals.Mechanism{}}, 4) {
 		unrefuted(t, m, sdktest.Config{Seed: 3, Requests: oneEach(t, m), Pairs: 1, Releases: -1})
 	}
 }

@@ -30,9 +30,9 @@ func Columns() []sdk.Column {
 		{Name: "y", Type: sdk.Number, Lower: 0, Upper: 100, Missing: sdk.MissingDrop},
 		{Name: "z", Type: sdk.Number, Lower: 200, Upper: 1000, Missing: sdk.MissingImpute},
 		{Name: "u", Type: sdk.Number, Lower: 0, Upper: 1, Missing: sdk.MissingRefuse},
-		{Name: "g", Type: sdk.Category, Domain: []string{"a", "b", "c"}, Missing: sdk.MissingDrop},
-		{Name: "h", Type: sdk.Category, Domain: []string{"no", "yes"}, Missing: sdk.MissingRefuse},
-		{Name: "i", Type: sdk.Category, Domain: []string{"p", "q"}, Missing: sdk.MissingRefuse, Immutable: true},
+		{Name: "g", Type: sdk.Category, Domain: []string{"g1", "g2", "g3"}, Missing: sdk.MissingDrop},
+		{Name: "h", Type: sdk.Category, Domain: []string{"h1", "h2"}, Missing: sdk.MissingRefuse},
+		{Name: "i", Type: sdk.Category, Domain: []string{"i1", "i2"}, Missing: sdk.MissingRefuse, Immutable: true},
 	}
 }
 
@@ -50,7 +50,7 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 	publics := publics(d)
 	targets := []privacy.Point{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 4, Delta: 1e-3}}
 	var home []sdk.PlanRequest // a request for each of the parameters that are kept
-	tries, failed := 0, 0
+	tries, failed, refusal := 0, 0, error(nil)
 	for _, raw := range candidates(d.Params) {
 		if len(home) == maxParams || tries >= maxTries || failed == hopeless || ctx.Err() != nil {
 			break
@@ -61,7 +61,10 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 		for i := range 4 { // a refusal may be of the design or the target
 			tries++
 			req := sdk.PlanRequest{Params: raw, Public: publics[(len(home)+i)%len(publics)], Target: targets[i%2]}
-			if _, err := s.Plan(ctx, req); err == nil || !errors.Is(err, ErrRefused) {
+			_, err := s.Plan(ctx, req)
+			if errors.Is(err, ErrRefused) {
+				refusal = fmt.Errorf("the last, with %s: %w", raw, err)
+			} else {
 				failed++
 				if err == nil {
 					failed = 0
@@ -72,7 +75,7 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 		}
 	}
 	if len(home) == 0 {
-		return nil, errors.New("no parameters were found that the mechanism accepts; give a job that uses it")
+		return nil, errors.Join(errors.New("no parameters were found that the mechanism accepts; give a job that uses it"), refusal)
 	}
 	if failed == hopeless {
 		return home, nil

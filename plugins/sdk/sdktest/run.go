@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -291,10 +294,30 @@ func (z *zeros) answer(n int, err error) ([]int64, error) {
 	return make([]int64, n), nil
 }
 
-// panicked turns a panic into an error. All data here is generated, so that its
+// panicked turns a panic into an error with its stack. All data here is generated, so that its
 // value may be shown.
 func panicked(err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("%w: %v", ErrPanic, r)
+		*err = fmt.Errorf("%w: %v%s", ErrPanic, r, stack(string(debug.Stack())))
 	}
+}
+
+// stack is the part of a stack that belongs to the mechanism: between the panic and the suite.
+func stack(all string) string {
+	if at := strings.LastIndex(all, "\npanic("); at >= 0 {
+		all = all[at+1:]
+	}
+	lines := strings.Split(strings.TrimSpace(all), "\n")
+	lines = lines[min(2, len(lines)):] // of panic itself
+	if end := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "/plugins/sdk/sdktest.") }); end >= 0 {
+		lines = lines[:end]
+	}
+	out := ""
+	for i := 1; i < len(lines); i += 2 { // a function, and its place
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i]), " +0x")
+		if out += "\n    " + place; i > 30 {
+			break
+		}
+	}
+	return out
 }

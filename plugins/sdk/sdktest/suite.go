@@ -125,7 +125,7 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 			return r, err
 		}
 	}
-	tried, failed := 0, 0
+	tried, failed, refusal := 0, 0, error(nil)
 	for i, req := range requests {
 		if failed == hopeless {
 			r.Ended = Hopeless
@@ -133,7 +133,7 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 		}
 		plan, err := s.Plan(ctx, req)
 		if errors.Is(err, ErrRefused) {
-			r.Refused++
+			r.Refused, refusal = r.Refused+1, err
 			continue
 		}
 		tried++
@@ -161,7 +161,7 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 	}
 	r.Requests = tried
 	if tried == 0 {
-		return r, errors.New("the mechanism refuses every request that was tried; give requests that it accepts")
+		return r, fmt.Errorf("the mechanism refuses every request that was tried; give requests that it accepts: %w", refusal)
 	}
 	return r, nil
 }

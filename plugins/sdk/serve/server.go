@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -111,7 +114,11 @@ func (s *server) Release(start *wire.ReleaseRequest, stream grpc.ServerStreaming
 	}
 	defer conn.Close()
 	result, err := mech.Release(stream.Context(), req, rows, &remoteHost{c: wire.NewNoiseClient(conn)})
-	if err != nil || drain(rows) != nil {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err) // as with a panic
+		return errRelease
+	}
+	if drain(rows) != nil {
 		return errRelease
 	}
 	if req.Plan.Finish != nil {
@@ -172,9 +179,21 @@ func cut[T any](s []T, at, end int64) []T {
 }
 
 // recovered turns a panic into a fixed status: what a mechanism panics with may
-// hold a value (P20).
+// hold a value (P20). The stack goes to standard error, which a host drops, and which the
+// plugin check shows to the author.
 func recovered(err *error) {
-	if recover() != nil {
+	if p := recover(); p != nil {
+		fmt.Fprintf(os.Stderr, "panic: %v\n%s", p, stack(string(debug.Stack())))
 		*err = status.Error(codes.Internal, "mechanism panicked")
 	}
+}
+
+// stack is the part of a stack between the panic and this package.
+func stack(all string) string {
+	if _, after, ok := strings.Cut(all, "\npanic("); ok {
+		_, all, _ = strings.Cut(after, "\n\t")
+		_, all, _ = strings.Cut(all, "\n")
+	}
+	mine, _, _ := strings.Cut(all, "github.com/dprelease/dprelease/plugins/sdk/serve.(*server)")
+	return mine
 }
