@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -164,11 +165,11 @@ func name() kind[string] {
 	return k
 }
 
-// pattern is a text of a given form, described by label.
+// pattern is a text of a given form, described by label. The expression is compiled when a text is first held to it.
 func pattern(label, expr string) kind[string] {
-	re := regexp.MustCompile(expr)
+	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 	return scalar(label, schema{"type": "string", "pattern": expr}, func(s string) (string, error) {
-		if !re.MatchString(s) {
+		if !re().MatchString(s) {
 			return "", fmt.Errorf("must be %s, not %s", label, problem.Shown(s))
 		}
 		return s, nil
