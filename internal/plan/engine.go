@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -73,8 +74,8 @@ func (p *Planned) distributable() error {
 				wrong("dataset.cap.rows", "the cap is chosen from the rows before other releases read them")
 			case r.Job.Bounds != "":
 				wrong(job.Key("dataset.columns", r.Job.Bounds), "its bounds are found in the rows before other releases read them")
-			case !builtin:
-				wrong(r.path(p.Job)+".mechanism", r.Job.Mechanism+" is a plugin, and a plugin does not run on an engine's workers")
+			case !builtin && len(r.Plan.Queries) == 0:
+				wrong(r.path(p.Job)+".mechanism", r.Job.Mechanism+" is a plugin whose query is not declared, and does not run on an engine's workers")
 			case r.Clusters != nil:
 				wrong(r.path(p.Job)+".interval", "squares of the totals of first-stage units do not add up over parts of the rows")
 			case !r.Mech.About().Linear:
@@ -92,6 +93,7 @@ func (p *Planned) Digest() (string, error) {
 		Columns             []string
 		Rows                int64
 		Apart               bool
+		Queries             []sdk.Query
 		Target              privacy.Point
 	}
 	var all struct {
@@ -111,7 +113,8 @@ func (p *Planned) Digest() (string, error) {
 			if err != nil {
 				return "", err
 			}
-			all.Requests = append(all.Requests, request{r.Job.Name, string(r.Params), string(event), r.Plan.Columns, r.Plan.Rows, r.Apart, r.target})
+			all.Requests = append(all.Requests, request{r.Job.Name, string(r.Params), string(event), r.Plan.Columns, r.Plan.Rows, r.Apart,
+				r.Plan.Queries, r.target})
 		}
 	}
 	text, err := json.Marshal(all)

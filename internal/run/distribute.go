@@ -40,6 +40,7 @@ type Order struct {
 	Count  bool                 // only count the units of each shard, and the rows in each unit of a frame
 	Taken  map[string][][]int64 // by draw of a fixed size: of each table that is drawn from, how many rows of each block
 	Needs  framed               // how many rows of each unit of a frame each table draws
+	Told   map[string]Told      // what plugins said, by their names
 }
 
 // Parts returns the number of parts of the table.
@@ -61,6 +62,7 @@ func NewOrder(p *plan.Planned, t *OpenedTable) (*Order, error) {
 	if o.Job, err = p.Job.Pack(); err == nil {
 		o.Plan, err = p.Digest()
 	}
+	o.Told = told(p)
 	splits, shards, _ := plan.Parts(p.Job)
 	if p.Job.Dataset.Key.Column != "" {
 		o.Shards = shards

@@ -50,6 +50,7 @@ type mechanism struct {
 	mu   sync.Mutex
 	idle []Process
 	made map[string]answered // the plans of a plugin, by what it was asked
+	told Told                // the same of a plugin whose queries are declared
 }
 
 // Process is one process of a mechanism, which serves one call at a time.

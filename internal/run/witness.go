@@ -104,7 +104,15 @@ func (k *mechanism) note(req sdk.PlanRequest, made sdk.Plan) error {
 		k.made = map[string]answered{}
 	}
 	k.made[asked] = answered{made, time.Now()}
-	return nil
+	if !k.about.DeclaresQuery {
+		return nil
+	}
+	if k.told.Plans == nil {
+		if k.told, err = NewTold(k.about, k.sha256); err != nil {
+			return err
+		}
+	}
+	return k.told.Add(req, made)
 }
 
 // question is the digest of what a plugin was asked. The path belongs to it: a plugin sees the name

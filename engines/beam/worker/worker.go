@@ -81,7 +81,7 @@ func (e *errand) open(ctx context.Context) error {
 	if err != nil {
 		return errPlans
 	}
-	priced, err := plan.Make(ctx, j, e.builtins, inprocess.NoPast{})
+	priced, err := plan.Make(ctx, j, shelf{e.builtins, e.Told}, inprocess.NoPast{})
 	if err != nil {
 		return errPlans
 	}
