@@ -21,21 +21,21 @@ func (e refusals) Error() string { return e[0].message }
 // for a job that has other problems and so no plan. It starts nothing.
 func ParamProblems(j *job.Job, builtins []sdk.Description) job.Problems {
 	var problems job.Problems
-	known := map[string]*params.Schema{}
+	known := map[string]func(json.RawMessage) error{}
 	for i, r := range j.Releases {
 		k := slices.IndexFunc(builtins, func(d sdk.Description) bool { return d.Name == r.Mechanism })
 		if k < 0 || len(r.Params) == 0 {
 			continue
 		}
-		s, ok := known[r.Mechanism]
+		check, ok := known[r.Mechanism]
 		if !ok {
-			s, _ = params.Compile(builtins[k].Params) // nil: a plan says why
-			known[r.Mechanism] = s
+			check, _ = Parameters(builtins[k].Params) // nil: a plan says why
+			known[r.Mechanism] = check
 		}
-		if s == nil {
+		if check == nil {
 			continue
 		}
-		if err := ValidateParams(s, r.Params); err != nil {
+		if err := check(r.Params); err != nil {
 			problems = append(problems, planProblems(j, i, err)...)
 		}
 	}
@@ -57,8 +57,17 @@ func (d *DraftDraw) paramProblems(j *job.Job) job.Problems {
 	return problems
 }
 
-// ValidateParams returns refusals for the parameters that are wrong.
-func ValidateParams(schema *params.Schema, raw json.RawMessage) error {
+// Parameters compiles the schema of a mechanism's parameters. The function that it returns holds parameters to it, and returns
+// refusals for those that are wrong.
+func Parameters(schema json.RawMessage) (func(json.RawMessage) error, error) {
+	s, err := params.Compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	return func(raw json.RawMessage) error { return validate(s, raw) }, nil
+}
+
+func validate(schema *params.Schema, raw json.RawMessage) error {
 	err := schema.Validate(raw)
 	var wrong params.Problems
 	if !errors.As(err, &wrong) {

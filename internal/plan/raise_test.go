@@ -35,7 +35,7 @@ func (c called) Validate(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return ValidateParams(s, raw)
+	return validate(s, raw)
 }
 func (c called) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) { return c.m.Plan(r) }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -38,7 +37,7 @@ type mechanism struct {
 	builtin  bool
 	sha256   string
 	about    sdk.Description
-	params   *params.Schema
+	validate func(params json.RawMessage) error
 	level    sandbox.Level
 	texts    *catalog.Texts // nil: whatever it says
 	approval *job.Approval  // nil: the job names the file itself
@@ -160,7 +159,7 @@ func (k *mechanism) meet(ctx context.Context, p *host.Plugin) (err error) {
 			return k.differs(elsewhere)
 		}
 	}
-	k.params, err = params.Compile(k.about.Params)
+	k.validate, err = plan.Parameters(k.about.Params)
 	return err
 }
 
@@ -283,4 +282,4 @@ func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 func (k *mechanism) Confined() string { return k.level.String() }
 
 // Validate holds the parameters of a release to the mechanism's schema.
-func (k *mechanism) Validate(raw json.RawMessage) error { return plan.ValidateParams(k.params, raw) }
+func (k *mechanism) Validate(raw json.RawMessage) error { return k.validate(raw) }

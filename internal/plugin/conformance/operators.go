@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job/language"
-	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -68,7 +67,7 @@ func behind(ctx context.Context, p *Process, all []sdk.PlanRequest, seed uint64,
 	if err != nil || about.SelfNoising {
 		return nil, 0, 0, err
 	}
-	schema, err := params.Compile(about.Params)
+	validate, err := plan.Parameters(about.Params)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -83,7 +82,7 @@ func behind(ctx context.Context, p *Process, all []sdk.PlanRequest, seed uint64,
 	for _, op := range ops {
 		for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
 			for i, raw := range withoutGroups(all) {
-				x := &rehearsal{process: p, about: about, schema: schema, op: op, relation: rel, dir: dir, broken: b,
+				x := &rehearsal{process: p, about: about, validate: validate, op: op, relation: rel, dir: dir, broken: b,
 					rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 				f, n, err := x.attack(ctx, raw)
 				pairs, calls = pairs+n, calls+x.calls
@@ -117,7 +116,7 @@ func withoutGroups(all []sdk.PlanRequest) (out []json.RawMessage) {
 type rehearsal struct {
 	process  *Process
 	about    sdk.Description
-	schema   *params.Schema
+	validate func(params json.RawMessage) error
 	op       operator
 	relation privacy.Relation
 	dir      string
@@ -134,7 +133,7 @@ func (x *rehearsal) Get(context.Context, string) (plan.Mechanism, error) { retur
 func (x *rehearsal) About() sdk.Description                              { return x.about }
 func (x *rehearsal) Origin() (bool, string)                              { return true, "" }
 func (x *rehearsal) Confined() string                                    { return "" }
-func (x *rehearsal) Validate(raw json.RawMessage) error                  { return plan.ValidateParams(x.schema, raw) }
+func (x *rehearsal) Validate(raw json.RawMessage) error                  { return x.validate(raw) }
 
 func (x *rehearsal) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
 	plugin, err := x.process.start(ctx)

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/finish"
 	"github.com/dprelease/dprelease/ledger"
@@ -24,20 +23,20 @@ func (ms Mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error)
 	if !ok {
 		return nil, errUnknown
 	}
-	schema, err := params.Compile(m.Describe().Whole().Params)
-	return mechanism{m, schema}, err
+	validate, err := plan.Parameters(m.Describe().Whole().Params)
+	return mechanism{m, validate}, err
 }
 
 // mechanism is a built-in mechanism, as the planner asks it.
 type mechanism struct {
 	sdk.Mechanism
-	schema *params.Schema
+	validate func(params json.RawMessage) error
 }
 
 func (m mechanism) About() sdk.Description                { return m.Describe().Whole() }
 func (m mechanism) Origin() (builtin bool, sha256 string) { return true, "" }
 func (m mechanism) Confined() string                      { return "" }
-func (m mechanism) Validate(raw json.RawMessage) error    { return plan.ValidateParams(m.schema, raw) }
+func (m mechanism) Validate(raw json.RawMessage) error    { return m.validate(raw) }
 func (m mechanism) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
 	if !m.Describe().DeclaresQuery {
 		return m.Mechanism.Plan(r)

@@ -12,15 +12,17 @@ import (
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
-	"github.com/dprelease/dprelease/report"
 )
 
 // Look is the view of somebody who may see the table: private facts, without any noise.
 // It must go to a terminal or to a private file, and never into a release (P19).
 type Look struct {
-	Warning  string       `json:"confidential"`
-	Version  int          `json:"version"`
-	Job      report.Job   `json:"job"`
+	Warning string `json:"confidential"`
+	Version int    `json:"version"`
+	Job     struct {
+		Name   string `json:"name"`
+		Digest string `json:"digest"`
+	} `json:"job"`
 	Record   string       `json:"record"` // whether the ledger knows of the look
 	Rows     int64        `json:"rows"`
 	Declared string       `json:"declared_rows"`
@@ -141,9 +143,10 @@ func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (
 }
 
 func newLook(p *plan.Planned) *Look {
-	return &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1,
-		Job:     report.Job{Name: p.Job.Name, Digest: p.JobDigest()},
+	l := &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1,
 		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Releases: []LookRelease{}, Failures: []LookedFailure{}}
+	l.Job.Name, l.Job.Digest = p.Job.Name, p.JobDigest()
+	return l
 }
 
 // LookTable is one of several tables, and how its units meet the other tables.

@@ -10,7 +10,6 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/privacy/rational"
-	"github.com/dprelease/dprelease/report"
 )
 
 // viewer reads the stored columns of a table, once, and then what a run makes of them.
@@ -115,7 +114,7 @@ func (v *viewer) declare() {
 		case !fits:
 			out.Stored = why
 			if slices.Contains(v.reads, c.Name) {
-				v.breaks("INVALID_JOB", "column %s cannot be used as %s: %s", c.Name, report.A(string(c.Type)), why)
+				v.breaks("INVALID_JOB", "column %s cannot be used as a %s: %s", c.Name, c.Type, why)
 			}
 		default:
 			out.Stored = column.Kind.String()
