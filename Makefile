@@ -54,13 +54,14 @@ TESTED ?= echo ./...
 test-all: ## all tests
 	tests="$$($(TESTED))" && $(GO) test -shuffle=on -p 4 -parallel 4 -timeout 60m $$tests
 	cd packaging && $(GO) test ./...
-	cd engines/beam && $(GO) test ./...
+	cd engines/beam && $(GO) test -timeout 60m ./...
 	cd stores && $(GO) test ./...
 	cd publish && $(GO) test ./...
 	cd lab && $(GO) test ./...
 	$(MAKE) languages
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
+	@[ -d bin/beam-engines/spark ] || echo "note: make beam-engines was not run; no job was run on Flink and Spark"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
 		echo "note: chromium, or npm ci in report/browsertest, is missing; the report was not opened in a browser"
 	@command -v soffice >/dev/null && [ -d publish/tables/validate/node_modules ] || \
@@ -144,6 +145,16 @@ screenshots: build ## pictures of the reports of five jobs
 
 beam: core ## the engine for Apache Beam, as bin/dprelease-beam
 	cd engines/beam && $(GO) build -ldflags '-s -w' -o ../../bin/dprelease-beam .
+
+# By version and by the sum of the files' sums. It wants Maven, and Java 17 to run them.
+.PHONY: beam-engines
+beam-engines: ## Flink and Spark for the tests of the engine, in bin/beam-engines (410 MB)
+	@for engine in flink spark; do \
+		mvn -B -q -f engines/beam/jobservers/pom.xml -P $$engine org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
+			-DoutputDirectory=$(CURDIR)/bin/beam-engines/$$engine && \
+		(cd bin/beam-engines/$$engine && LC_ALL=C sha256sum *.jar) | sha256sum -c --quiet engines/beam/jobservers/$$engine.sha256 || \
+		{ rm -rf bin/beam-engines/$$engine; exit 1; }; \
+	done
 
 dist: ## what a release publishes, in dist/: programs, packages, checksums
 	./packaging/dist.sh

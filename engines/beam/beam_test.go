@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	case len(args) == 1 && args[0] == engine.Argument:
 		main()
 		return
-	case len(args) > 0 && args[0] == "-worker":
+	case works(args):
 		begun = dieOnce(os.Getenv("DIE_ONCE"))
 		if at := os.Getenv("END_ONCE"); at != "" {
 			begun = endOnce(at, os.Getenv("END_BY"))
@@ -266,22 +266,32 @@ func prism(workers string) engine.Config {
 	return engine.Config{Runner: "prism", Options: map[string]string{"workers": workers}}
 }
 
-// processes is a configuration of prism with one worker, in a process of its own that has some variables set.
-func processes(t *testing.T, dir, variables string) engine.Config {
+// processes is a configuration of prism with one worker, in a process of its own that has a variable set.
+func processes(t *testing.T, dir string, variables map[string]string) engine.Config {
 	t.Helper()
-	boot, secret := filepath.Join(dir, "boot"), filepath.Join(dir, "secret")
 	self, err := os.Executable()
-	// A runner starts a worker by a script like this one, which its container usually has.
-	script := "#!/bin/sh\nfor a in \"$@\"; do case \"$a\" in --id=*) id=$(echo \"${a#--id=}\" | tr -d \"'\");; --provision_endpoint=*) at=${a#*=};; esac; done\n" +
-		variables + " exec " + self + " -worker --id=$id --logging_endpoint=$at --control_endpoint=$at\n"
-	err = errors.Join(err, os.WriteFile(boot, []byte(script), 0o700), os.WriteFile(secret, []byte(strings.Repeat("secret", 9)), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, _ := json.Marshal(map[string]string{"command": boot})
-	before := flag.Lookup("environment_type").Value.String()
-	t.Cleanup(func() { _ = flag.Set("environment_type", before) })
-	return engine.Config{Runner: "prism", Options: map[string]string{"workers": "1", "exchange": dir, "secret_file": secret,
+	return processesOf(t, dir, "prism", self, variables)
+}
+
+// processesOf is a configuration of a runner that starts a program as its worker.
+func processesOf(t *testing.T, dir, runner, program string, variables map[string]string) engine.Config {
+	t.Helper()
+	secret := filepath.Join(dir, "secret")
+	if err := os.WriteFile(secret, []byte(strings.Repeat("secret", 9)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := json.Marshal(map[string]any{"command": program, "env": variables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"environment_type", "environment_config", "endpoint"} {
+		before := flag.Lookup(name).Value.String()
+		t.Cleanup(func() { _ = flag.Set(name, before) })
+	}
+	return engine.Config{Runner: runner, Options: map[string]string{"workers": "1", "exchange": dir, "secret_file": secret,
 		"environment_type": "PROCESS", "environment_config": string(config)}}
 }
 
@@ -291,42 +301,45 @@ func processes(t *testing.T, dir, variables string) engine.Config {
 func TestKilledWorker(t *testing.T) {
 	defer func(before func(time.Duration) (<-chan time.Time, func())) { ticker = before }(ticker)
 	for _, c := range []struct{ kind, signal string }{{"rows", "KILL"}, {"rows", "STOP"}, {"fold", "KILL"}, {"strata", "KILL"}} {
-		t.Run(c.kind+" "+c.signal, func(t *testing.T) {
-			dir := t.TempDir()
-			pipe := filepath.Join(dir, "ends")
-			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-				t.Fatal(err)
+		t.Run(c.kind+" "+c.signal, func(t *testing.T) { losesWorker(t, c.kind, c.signal, processes) })
+	}
+}
+
+// losesWorker carries a job out on one machine and on an engine, one of whose workers gets a signal in the middle of a step.
+func losesWorker(t *testing.T, kind, signal string, configure func(*testing.T, string, map[string]string) engine.Config) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "ends")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clock, ended, over := make(chan time.Time), make(chan bool), make(chan bool)
+	ticker = func(time.Duration) (<-chan time.Time, func()) { return clock, func() {} }
+	go func() {
+		defer close(ended)
+		f, err := os.Open(pipe)
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, f) // until a worker has ended
+		f.Close()
+		for range looks + 1 { // the first one sees what was finished before
+			select {
+			case clock <- time.Time{}:
+			case <-over:
 			}
-			clock, ended, over := make(chan time.Time), make(chan bool), make(chan bool)
-			ticker = func(time.Duration) (<-chan time.Time, func()) { return clock, func() {} }
-			go func() {
-				defer close(ended)
-				f, err := os.Open(pipe)
-				if err != nil {
-					return
-				}
-				_, _ = io.Copy(io.Discard, f) // until a worker has ended
-				f.Close()
-				for range looks + 1 { // the first one sees what was finished before
-					select {
-					case clock <- time.Time{}:
-					case <-over:
-					}
-				}
-			}()
-			compare(t, c.kind, processes(t, dir, "END_ONCE="+pipe+" END_BY="+c.signal))
-			close(over)
-			if _, err := os.Stat(pipe); err == nil {
-				t.Error("no worker ended")
-				if f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
-					f.Close()
-				}
-			}
-			<-ended
-			if left, _ := filepath.Glob(filepath.Join(dir, "dprelease-*")); len(left) > 0 {
-				t.Errorf("left behind: %v", left)
-			}
-		})
+		}
+	}()
+	compare(t, kind, configure(t, dir, map[string]string{"END_ONCE": pipe, "END_BY": signal}))
+	close(over)
+	if _, err := os.Stat(pipe); err == nil {
+		t.Error("no worker ended")
+		if f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			f.Close()
+		}
+	}
+	<-ended
+	if left, _ := filepath.Glob(filepath.Join(dir, "dprelease-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 
@@ -338,7 +351,11 @@ func TestStalledEngine(t *testing.T) {
 	tries := 0
 	ticker = func(time.Duration) (<-chan time.Time, func()) { tries++; return clock, func() {} }
 	dir := t.TempDir()
-	config := processes(t, dir, "exec sleep 1000;")
+	sleeps := filepath.Join(dir, "sleeps")
+	if err := os.WriteFile(sleeps, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := processesOf(t, dir, "prism", sleeps, nil)
 	err := carryOut(t.Context(), engine.Work{Config: config, Order: []byte("{}"), Parts: 3}, nil)
 	if !errors.Is(err, engine.ErrStalled) || tries != attempts {
 		t.Errorf("%d attempts, %v", tries, err)
@@ -413,7 +430,7 @@ func TestDyingWorker(t *testing.T) {
 	for _, kind := range []string{"rows", "fold"} {
 		dir := t.TempDir()
 		mark := filepath.Join(dir, "died")
-		compare(t, kind, processes(t, dir, "DIE_ONCE="+mark))
+		compare(t, kind, processes(t, dir, map[string]string{"DIE_ONCE": mark}))
 		if _, err := os.Stat(mark); err != nil {
 			t.Error("no worker died")
 		}
@@ -438,38 +455,44 @@ func options(t testing.TB) pipeline.Options {
 // the engine is the same job, which is found and not paid for again.
 func TestWholeJob(t *testing.T) {
 	for _, kind := range []string{"rows", "fold", "strata"} {
-		words := kinds[kind]
-		t.Run(kind, func(t *testing.T) {
-			path := write(t, words.Replace(text), false)
-			first, err := pipeline.Run(t.Context(), load(t, path), options(t))
-			if err != nil {
-				t.Fatal(err)
+		t.Run(kind, func(t *testing.T) { wholeJob(t, kind, prismLine) })
+	}
+}
+
+// prismLine is the engine of the jobs of this file.
+const prismLine = "engine: {runner: prism, options: {splits: 12, shards: 3, workers: 8}}\n"
+
+// wholeJob runs a job with an engine and without.
+func wholeJob(t *testing.T, kind, engine string) {
+	words := kinds[kind]
+	path := write(t, strings.Replace(words.Replace(text), prismLine, engine, 1), false)
+	first, err := pipeline.Run(t.Context(), load(t, path), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := strings.Replace(words.Replace(text), prismLine, "", 1)
+	if err := os.WriteFile(path, []byte(plain), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second, err := pipeline.Run(t.Context(), load(t, path), options(t))
+	if err != nil || !second.Already {
+		t.Errorf("the job without its engine is another job: %v", err)
+	}
+	apart, err := pipeline.Run(t.Context(), load(t, write(t, plain, false)), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := first.Report.Guarantee, apart.Report.Guarantee; a.Epsilon != b.Epsilon || a.EventText != b.EventText {
+		t.Errorf("the price is %g for %s, without an engine %g for %s", a.Epsilon, a.EventText, b.Epsilon, b.EventText)
+	}
+	for _, name := range []string{"n", "s"} {
+		got, want := estimates(first.Results[name]), estimates(apart.Results[name])
+		for i := range want {
+			if math.Abs(got[i]-want[i]) > 1+want[i]/1e4 {
+				t.Errorf("%s: %v, without an engine %v", name, got, want)
+				break
 			}
-			plain := strings.Replace(words.Replace(text), "engine: {runner: prism, options: {splits: 12, shards: 3, workers: 8}}\n", "", 1)
-			if err := os.WriteFile(path, []byte(plain), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			second, err := pipeline.Run(t.Context(), load(t, path), options(t))
-			if err != nil || !second.Already {
-				t.Errorf("the job without its engine is another job: %v", err)
-			}
-			apart, err := pipeline.Run(t.Context(), load(t, write(t, plain, false)), options(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if a, b := first.Report.Guarantee, apart.Report.Guarantee; a.Epsilon != b.Epsilon || a.EventText != b.EventText {
-				t.Errorf("the price is %g for %s, without an engine %g for %s", a.Epsilon, a.EventText, b.Epsilon, b.EventText)
-			}
-			for _, name := range []string{"n", "s"} {
-				got, want := estimates(first.Results[name]), estimates(apart.Results[name])
-				for i := range want {
-					if math.Abs(got[i]-want[i]) > 1+want[i]/1e4 {
-						t.Errorf("%s: %v, without an engine %v", name, got, want)
-						break
-					}
-				}
-			}
-		})
+		}
 	}
 }
 

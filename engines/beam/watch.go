@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"strings"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -29,12 +31,10 @@ var ticker = func(every time.Duration) (<-chan time.Time, func()) {
 func watched(ctx context.Context, s settings, p *beam.Pipeline, finished func() int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	name := *jobopts.JobName
-	if name == "" {
-		name = "dprelease-" + rand.Text()
-		*jobopts.JobName = name
-		defer func() { *jobopts.JobName = "" }()
-	}
+	// Flink and Spark rename a job, but keep lower-case letters and digits. Dataflow takes no others.
+	mark := strings.ToLower(rand.Text())
+	defer func(before string) { *jobopts.JobName = before }(*jobopts.JobName)
+	*jobopts.JobName = cmp.Or(*jobopts.JobName, "dprelease") + "-" + mark
 	done := make(chan error, 1)
 	go func() {
 		_, err := beam.Run(ctx, s.runner, p)
@@ -48,14 +48,14 @@ func watched(ctx context.Context, s settings, p *beam.Pipeline, finished func() 
 		case err := <-done:
 			return err
 		case <-ctx.Done():
-			cancelJob(name, s.farewell())
+			cancelJob(mark, s.farewell())
 			return ctx.Err()
 		case <-tick:
 			if n := finished(); n > had {
 				had, idle = n, 0
 			} else if idle++; idle >= looks {
 				over := time.After(s.farewell()) // Dataflow's client waits on
-				cancelJob(name, s.farewell())
+				cancelJob(mark, s.farewell())
 				cancel()
 				select {
 				case <-done:
@@ -102,9 +102,9 @@ func jobServer(ctx context.Context, wait time.Duration) (client jobpb.JobService
 	return jobpb.NewJobServiceClient(conn), func() { conn.Close() }, nil
 }
 
-// cancelJob asks the runner to end a pipeline, and waits so long at most. Dataflow has no such service: its own pages cancel a
-// job.
-func cancelJob(name string, wait time.Duration) {
+// cancelJob asks the runner to end the pipeline that has a mark in its name, and waits so long at most. Dataflow has no such
+// service: its own pages cancel a job.
+func cancelJob(mark string, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	if *jobopts.Endpoint == "" {
@@ -120,7 +120,7 @@ func cancelJob(name string, wait time.Duration) {
 		return
 	}
 	for _, j := range all.GetJobInfo() {
-		if j.GetJobName() == name {
+		if strings.Contains(j.GetJobName(), mark) {
 			_, _ = client.Cancel(ctx, &jobpb.CancelJobRequest{JobId: j.GetJobId()})
 		}
 	}

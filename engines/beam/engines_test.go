@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
+
+	"github.com/dprelease/dprelease/internal/run/engine"
+)
+
+// drivers are the job servers of Beam that have an engine in the same process, by runner. Make beam-engines fetches them.
+var drivers = map[string]string{
+	"flink": "org.apache.beam.runners.flink.FlinkJobServerDriver",
+	"spark": "org.apache.beam.runners.spark.SparkJobServerDriver",
+}
+
+// openPackages are the packages of Java 17 that Flink and Spark reach into.
+var openPackages = []string{"java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
+	"java.util.concurrent", "java.util.concurrent.atomic", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar"}
+
+// serving starts a job server, and returns its address and what ends it with its workers, as if the machine were gone.
+func serving(t *testing.T, runner string) (address string, end func()) {
+	t.Helper()
+	jars, err := filepath.Abs(filepath.Join("../../bin/beam-engines", runner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(jars); err != nil {
+		t.Skipf("LEFT OUT: nothing was run on %s; make beam-engines fetches it (some 400 MB)", runner)
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = free.Addr().String()
+	free.Close()
+	_, port, _ := net.SplitHostPort(address)
+	args := []string{"-Xmx2g", "-Djava.io.tmpdir=" + t.TempDir()}
+	for _, name := range openPackages {
+		args = append(args, "--add-opens=java.base/"+name+"=ALL-UNNAMED")
+	}
+	args = append(args, "-cp", filepath.Join(jars, "*"), drivers[runner], "--job-host=127.0.0.1", "--job-port="+port, "--artifact-port=0",
+		"--expansion-port=0", "--artifacts-dir="+t.TempDir())
+	server := exec.Command("java", args...)
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Stdout, server.Stderr = said, said
+	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers are of the same group
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan bool)
+	go func() {
+		_ = server.Wait()
+		close(gone)
+	}()
+	end = func() {
+		_ = syscall.Kill(-server.Process.Pid, syscall.SIGKILL)
+		<-gone
+	}
+	t.Cleanup(func() {
+		end()
+		if text, err := os.ReadFile(said.Name()); err == nil && t.Failed() {
+			t.Logf("%s said: %s", runner, text[max(0, len(text)-20000):])
+		}
+	})
+	for {
+		if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
+			c.Close()
+			return address, end
+		}
+		select {
+		case <-gone:
+			t.Fatal("the job server ended")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// cluster is a configuration of a runner at an address, which starts this program as a worker.
+func cluster(runner, address string) func(*testing.T, string, map[string]string) engine.Config {
+	return func(t *testing.T, dir string, variables map[string]string) engine.Config {
+		t.Helper()
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := processesOf(t, dir, runner, self, variables)
+		c.Options["endpoint"], c.Options["workers"] = address, "2"
+		return c
+	}
+}
+
+// Flink and Spark find what one machine finds, with the same random bits; a whole job has the releases and the price of a plain
+// run; and it is the same when a worker is killed or stopped in the middle of a step.
+func TestFlinkAndSpark(t *testing.T) {
+	defer func(before func(time.Duration) (<-chan time.Time, func())) { ticker = before }(ticker)
+	pace := ticker
+	for runner := range drivers {
+		t.Run(runner, func(t *testing.T) {
+			address, end := serving(t, runner)
+			configure := cluster(runner, address)
+			for kind := range kinds {
+				t.Run(kind, func(t *testing.T) { compare(t, kind, configure(t, t.TempDir(), nil)) })
+			}
+			for _, kind := range []string{"rows", "fold"} {
+				t.Run("whole "+kind, func(t *testing.T) {
+					text, err := json.Marshal(configure(t, t.TempDir(), nil).Options)
+					if err != nil {
+						t.Fatal(err)
+					}
+					wholeJob(t, kind, fmt.Sprintf("engine: {runner: %s, options: %s}\n", runner, text))
+				})
+			}
+			for _, c := range []struct{ kind, signal string }{{"rows", "KILL"}, {"fold", "KILL"}, {"rows", "STOP"}} {
+				t.Run(c.kind+" "+c.signal, func(t *testing.T) {
+					losesWorker(t, c.kind, c.signal, configure)
+					idle(t, address)
+				})
+			}
+			ticker = pace
+			t.Run("gone", func(t *testing.T) { losesServer(t, configure, end) })
+		})
+	}
+}
+
+// idle fails when a pipeline that was given up runs on: its workers would read rows for nobody.
+func idle(t *testing.T, address string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := grpcx.Dial(ctx, address, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	all, err := jobpb.NewJobServiceClient(conn).GetJobs(ctx, &jobpb.GetJobsRequest{})
+	if err != nil || len(all.GetJobInfo()) == 0 {
+		t.Errorf("%d jobs, %v", len(all.GetJobInfo()), err)
+	}
+	for _, j := range all.GetJobInfo() {
+		if s := j.GetState(); s == jobpb.JobState_RUNNING || s == jobpb.JobState_STARTING {
+			t.Errorf("%s is %s", j.GetJobName(), s)
+		}
+	}
+}
+
+// losesServer carries parts out on an engine that goes, with its workers, while one of them adds up. The run ends soon after,
+// with words of its own.
+func losesServer(t *testing.T, configure func(*testing.T, string, map[string]string) engine.Config, end func()) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "ends")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := configure(t, dir, map[string]string{"END_ONCE": pipe, "END_BY": "STOP"})
+	config.Options["patience"] = "2s"
+	went := make(chan time.Time, 1)
+	go func() {
+		f, err := os.Open(pipe)
+		if err == nil {
+			_, _ = io.Copy(io.Discard, f) // until a worker has begun
+			f.Close()
+		}
+		end()
+		went <- time.Now()
+	}()
+	err := carryOut(t.Context(), engine.Work{Config: config, Order: []byte("{}"), Parts: 6}, nil)
+	if !errors.Is(err, engine.ErrStalled) {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(<-went); took > 40*time.Second {
+		t.Errorf("the run ends %s after the job server, with a patience of 2s", took)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "dprelease-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	err = carryOut(t.Context(), engine.Work{Config: config, Order: []byte("{}"), Check: true}, nil)
+	if err == nil || !strings.Contains(err.Error(), "no job server of Beam answers there") {
+		t.Errorf("the check of a job server that is gone: %v", err)
+	}
+}
