@@ -15,6 +15,7 @@ export VERSION
 rm -rf "$out" && mkdir -p "$out"
 out=$(cd "$out" && pwd)
 (cd "$(pwd)" && GOOS='' GOARCH='' go build -o "$out/.sbom" ./sbom && GOOS='' GOARCH='' go build -o "$out/.nfpm" github.com/goreleaser/nfpm/v2/cmd/nfpm)
+./share.sh "$out/.share"
 
 for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   os=${target%/*} arch=${target#*/} name=dprelease-$version-$os-$arch
@@ -57,12 +58,12 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   done
   if [ "$os" = linux ]; then
     for kind in deb rpm; do
-      ARCH=$arch PROGRAM=$folder/$name/dprelease MECHANISMS=$folder/$name/dprelease-mechanisms STORES=$folder/$name/dprelease-stores PUBLISH=$folder/$name/dprelease-publish DESIGN=$folder/$name/dprelease-design "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/"
+      ARCH=$arch SHARE=$out/.share PROGRAM=$folder/$name/dprelease MECHANISMS=$folder/$name/dprelease-mechanisms STORES=$folder/$name/dprelease-stores PUBLISH=$folder/$name/dprelease-publish DESIGN=$folder/$name/dprelease-design "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/"
     done
   fi
   rm -rf "$folder"
 done
-rm "$out/.sbom" "$out/.nfpm"
+rm -r "$out/.sbom" "$out/.nfpm" "$out/.share"
 # The packages for R and Python are sources, of one version each: a number, as both want it.
 for language in r python; do
   folder=$(mktemp -d) number=$(sed 's/[^0-9.].*//' <<<"${version#v}")
