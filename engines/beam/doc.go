@@ -1,9 +1,8 @@
-// Command dprelease-beam is dprelease with an engine: it has an Apache Beam runner add up the parts of a job that says
-// engine: {runner: prism}. It is started in three ways.
+// Command dprelease-beam is the engine of dprelease: it has an Apache Beam runner add up the parts of a job that says
+// engine: {runner: prism}. It is started in two ways.
 //
-//   - By a person, with the arguments of dprelease. It hands them on to dprelease, and names itself as the engine.
-//   - By dprelease, as the program of the engine: it makes the pipeline, and has the runner carry it out.
-//   - By a runner, as a worker.
+//   - By dprelease: it makes the pipeline, and has the runner carry it out.
+//   - By a runner, or by the program in a worker's container, as a worker.
 //
 // # What a runner gets to see
 //

@@ -21,25 +21,11 @@ import (
 	"github.com/dprelease/dprelease/internal/run/engine"
 )
 
-// drivers are the job servers of Beam that have an engine in the same process, by runner. Make beam-engines fetches them.
-var drivers = map[string]string{
-	"flink": "org.apache.beam.runners.flink.FlinkJobServerDriver",
-	"spark": "org.apache.beam.runners.spark.SparkJobServerDriver",
-}
-
-// openPackages are the packages of Java 17 that Flink and Spark reach into.
-var openPackages = []string{"java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
-	"java.util.concurrent", "java.util.concurrent.atomic", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar"}
-
 // serving starts a job server, and returns its address and what ends it with its workers, as if the machine were gone.
 func serving(t *testing.T, runner string) (address string, end func()) {
 	t.Helper()
-	jars, err := filepath.Abs(filepath.Join("../../bin/beam-engines", runner))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(jars); err != nil {
-		t.Skipf("LEFT OUT: nothing was run on %s; make beam-engines fetches it (some 400 MB)", runner)
+	if _, err := os.Stat(filepath.Join("../../bin/beam-engines", runner)); err != nil {
+		t.Skipf("LEFT OUT: nothing was run on %s; make beam-engines fetches it (410 MB)", runner)
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,13 +34,8 @@ func serving(t *testing.T, runner string) (address string, end func()) {
 	address = free.Addr().String()
 	free.Close()
 	_, port, _ := net.SplitHostPort(address)
-	args := []string{"-Xmx2g", "-Djava.io.tmpdir=" + t.TempDir()}
-	for _, name := range openPackages {
-		args = append(args, "--add-opens=java.base/"+name+"=ALL-UNNAMED")
-	}
-	args = append(args, "-cp", filepath.Join(jars, "*"), drivers[runner], "--job-host=127.0.0.1", "--job-port="+port, "--artifact-port=0",
-		"--expansion-port=0", "--artifacts-dir="+t.TempDir())
-	server := exec.Command("java", args...)
+	server := exec.Command("jobservers/serve.sh", runner, port, "--artifacts-dir="+t.TempDir())
+	server.Env = append(os.Environ(), "JDK_JAVA_OPTIONS=-Xmx2g -Djava.io.tmpdir="+t.TempDir())
 	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +91,7 @@ func cluster(runner, address string) func(*testing.T, string, map[string]string)
 // run; and it is the same when a worker is killed or stopped in the middle of a step.
 func TestFlinkAndSpark(t *testing.T) {
 	defer func(before func(time.Duration) (<-chan time.Time, func())) { ticker = before }(ticker)
-	for runner := range drivers {
+	for _, runner := range []string{"flink", "spark"} {
 		t.Run(runner, func(t *testing.T) {
 			address, end := serving(t, runner)
 			configure := cluster(runner, address)
@@ -178,7 +159,7 @@ func losesServer(t *testing.T, configure func(*testing.T, string, map[string]str
 		went <- time.Now()
 		close(clock) // time flies
 	}()
-	err := carryOut(t.Context(), engine.Work{Config: config, Order: []byte("{}"), Parts: 6}, nil)
+	err := carryOut(t.Context(), engine.Work{Config: config, Order: []byte("{}"), Parts: 6}, func(int, []byte) error { return nil })
 	if f, none := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); none == nil {
 		f.Close()
 		t.Error("no worker began")
