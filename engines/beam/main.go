@@ -66,5 +66,6 @@ func provisioned(ctx context.Context) error {
 	// Prism says no address: one server does it all.
 	log := cmp.Or(info.GetLoggingEndpoint().GetUrl(), *provision)
 	control := cmp.Or(info.GetControlEndpoint().GetUrl(), *provision)
-	return errors.Join(flag.Set("worker", "true"), flag.Set("id", id), flag.Set("logging_endpoint", log), flag.Set("control_endpoint", control))
+	return errors.Join(flag.Set("worker", "true"), flag.Set("id", id),
+		flag.Set("logging_endpoint", log), flag.Set("control_endpoint", control))
 }
