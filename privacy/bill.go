@@ -79,11 +79,12 @@ func Together(events []Event) Event {
 // Everything that was done to the data is in the bill, and everything done with one draw is under one Draw (P4). The
 // δ of the parts are a proposal: the price holds whatever they are. Proof: bill.proof.md.
 func (b Bill) Price(rel Relation) (Answer, error) {
-	if a, err, ok := b.Known(rel); ok {
-		return a, err
+	k := b.key(rel)
+	if p, ok := prices.get(k); ok {
+		return p.answer.copied(), p.err
 	}
 	a, err := b.price(rel)
-	if k := b.key(rel); k != "" {
+	if k != "" {
 		prices.put(k, priced{a, err})
 	}
 	return a.copied(), err
@@ -219,35 +220,36 @@ func keyOf(e Event, rel Relation, delta float64) (key string, ok bool) {
 
 // key names the price of a bill, "" where an event cannot be written down.
 func (b Bill) key(rel Relation) string {
-	text, ok := b.text()
+	text, ok := b.appendText(fmt.Appendf(nil, "bill %d ", rel))
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("bill %d %s", rel, text)
+	return string(text)
 }
 
-// text writes a bill down.
-func (b Bill) text() (string, bool) {
-	out := fmt.Sprintf("(%x ", b.Delta)
-	if b.Event != nil {
-		text, err := Canonical(b.Event)
-		return out + string(text) + ")", err == nil
+// appendText writes a bill down.
+func (b Bill) appendText(out []byte) ([]byte, bool) {
+	out = fmt.Appendf(out, "(%x ", b.Delta)
+	written := b.Event
+	if written == nil && b.Draw != nil {
+		written = b.Draw.With(Pure{Eps: 1})
 	}
-	if b.Draw != nil {
-		text, err := Canonical(b.Draw.With(Pure{Eps: 1}))
+	if written != nil {
+		text, err := Canonical(written)
 		if err != nil {
-			return "", false
+			return nil, false
 		}
-		out += string(text)
+		out = append(out, text...)
 	}
-	for _, p := range b.Parts {
-		text, ok := p.text()
-		if !ok {
-			return "", false
+	if b.Event == nil {
+		for _, p := range b.Parts {
+			var ok bool
+			if out, ok = p.appendText(out); !ok {
+				return nil, false
+			}
 		}
-		out += text
 	}
-	return out + ")", true
+	return append(out, ')'), true
 }
 
 // copied is an answer that its caller may change.

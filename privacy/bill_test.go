@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/dprelease/dprelease/privacy/rational"
@@ -93,5 +94,25 @@ func TestPricesAreRemembered(t *testing.T) {
 	b.Delta = 2e-7
 	if _, _, ok := b.Known(AddRemove); ok {
 		t.Error("known at another δ")
+	}
+}
+
+// The name of a price takes memory that grows with the parts of its bill, and not with their square.
+func TestKeysOfLargeBills(t *testing.T) {
+	taken := func(parts int) uint64 {
+		b := Bill{Delta: 1e-6}
+		for i := range parts {
+			b.Parts = append(b.Parts, Bill{Event: Pure{Eps: 1 / float64(i+1)}})
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if b.key(AddRemove) == "" {
+			t.Fatal("no key")
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if small, large := taken(1000), taken(8000); large > 24*small {
+		t.Errorf("%d bytes for 1,000 parts, %d for 8,000", small, large)
 	}
 }
