@@ -77,6 +77,53 @@ func TestPluginNewPython(t *testing.T) {
 	}
 }
 
+// TestCheckPython: the suite runs in the process of the author, sees what a broken mechanism raises, and a breakpoint stops there.
+func TestCheckPython(t *testing.T) {
+	scripttest.NeedPython(t)
+	example, err := filepath.Abs(root + "/examples/plugins/histogram-mean")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := string(mustRead(t, filepath.Join(example, "mechanism.py")))
+	for name, c := range map[string]struct {
+		from, to, input string
+		exit            int
+		says            []string
+	}{
+		"sound":      {says: []string{"NOT REFUTED"}},
+		"typo":       {from: "def plan(self, request):", to: "def plan(self, request):\n        request.parms", exit: 5, says: []string{"mechanism.py\", line ", "'parms'"}},
+		"in release": {from: "def release(self, request, rows, host):", to: "def release(self, request, rows, host):\n        [][1]", exit: 5, says: []string{"mechanism.py\", line ", "IndexError"}},
+		"breakpoint": {from: "def plan(self, request):", to: "def plan(self, request):\n        breakpoint()", input: "p 'here', request.target.epsilon\n", exit: 5,
+			says: []string{"('here', 1.0)"}},
+	} {
+		dir := t.TempDir()
+		text := strings.Replace(source, c.from, c.to, 1)
+		if text == source && c.from != "" {
+			t.Fatalf("%s: there is nothing to change", name)
+		}
+		for file, b := range map[string][]byte{"mechanism.py": []byte(text), "__main__.py": mustRead(t, filepath.Join(example, "__main__.py"))} {
+			if err := os.WriteFile(filepath.Join(dir, file), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command(scripttest.Python, "-B", "-m", "dprelease.check", dir, "--pairs", "2", "--releases", "-1")
+		sdk, err := filepath.Abs(root + "/plugins/python")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Env, cmd.Stdin = append(os.Environ(), "PYTHONPATH="+sdk), strings.NewReader(c.input)
+		out, _ := cmd.CombinedOutput()
+		if exit := cmd.ProcessState.ExitCode(); exit != c.exit {
+			t.Errorf("%s: exit %d\n%s", name, exit, out)
+		}
+		for _, s := range c.says {
+			if !strings.Contains(string(out), s) {
+				t.Errorf("%s: does not say %q:\n%s", name, s, out)
+			}
+		}
+	}
+}
+
 // TestHistogramMean is the story of the example in Python: packed, pinned in a job by its
 // digest, run, checked, and taken up with the versions of what it runs on.
 func TestHistogramMean(t *testing.T) {

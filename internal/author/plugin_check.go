@@ -25,6 +25,7 @@ import (
 // examination holds the flags of plugin check.
 type examination struct {
 	builtin, job string
+	piped        bool          // the mechanism is at the other end of standard input and output
 	within       time.Duration // 0: as long as it takes
 	report       string        // the folder of check.json and check.html
 	config       sdktest.Config
@@ -47,7 +48,10 @@ time of --for ended before the suite was through, with nothing refuted.`,
   dprelease plugin check ./trimmed-mean --for 2m --report checked
   dprelease plugin check --builtin median --json`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if (len(args) == 1) == (x.builtin != "") || len(args) > 1 {
+			if x.piped && len(args) == 0 && x.builtin == "" && x.job == "" {
+				return nil
+			}
+			if (len(args) == 1) == (x.builtin != "") || len(args) > 1 || x.piped {
 				return errors.New("give either the path of a plugin or --builtin NAME")
 			}
 			if x.builtin != "" && !slices.Contains(command.BuiltinNames(), x.builtin) {
@@ -57,6 +61,9 @@ time of --for ended before the suite was through, with nothing refuted.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if x.piped {
+				return e.examinePiped(c.Context(), x)
+			}
 			cmd := host.Command{Name: x.builtin, Path: e.Mechanisms(), Args: []string{pipeline.ServeArgument}, Mechanism: x.builtin}
 			if x.builtin == "" {
 				var err error
@@ -69,6 +76,8 @@ time of --for ended before the suite was through, with nothing refuted.`,
 	}
 	e.SetFlag(c)
 	f := c.Flags()
+	f.BoolVar(&x.piped, "piped", false, "")
+	_ = f.MarkHidden("piped") // python3 -m dprelease.check says it
 	f.StringVar(&x.builtin, "builtin", "", "check a mechanism that comes with this program")
 	f.StringVar(&x.job, "job", "", "take the requests from the releases of this job that use the plugin")
 	f.DurationVar(&x.within, "for", 0, "end after this time, such as 2m, with what was found so far; 0 sets no limit")
@@ -114,6 +123,26 @@ func (e *environment) examine(ctx context.Context, cmd host.Command, x examinati
 		return command.Exited(by.Exit())
 	case v.Ended != "":
 		return command.Exited(failure.ExitRetry)
+	}
+	return nil
+}
+
+// examinePiped runs the suite on a mechanism in the process of its author.
+func (e *environment) examinePiped(ctx context.Context, x examination) error {
+	if x.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, x.within)
+		defer cancel()
+	}
+	p := conformance.NewPiped(e.In, e.Out)
+	r, err := sdktest.Check(ctx, sdktest.InProcess(p), x.config)
+	if err != nil && (r == nil || !r.Refuted()) {
+		return e.unchecked(err)
+	}
+	v := conformance.NewVerdict("", "", r)
+	p.Verdict(v.Text())
+	if v.Refuted() {
+		return command.Exited(failure.ExitPlugin)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (p *Process) after(err error) error {
 // explain adds what the process printed.
 func (p *Process) explain(err error) error {
 	if said := p.said.taken(); said != "" {
-		return fmt.Errorf("%w; it printed\n    %s", translate(err), strings.ReplaceAll(said, "\n", "\n    "))
+		return fmt.Errorf("%w; it printed\n%s", translate(err), said)
 	}
 	return translate(err)
 }

@@ -65,16 +65,21 @@ func (v Verdict) WriteFiles(dir string) error {
 // sections are the findings, what was tried, and the verdict.
 func (v Verdict) sections() (out []document.Section) {
 	for _, f := range v.Findings {
-		s := document.Section{Title: f.Check + ": " + f.Detail}
+		what, way, _ := strings.Cut(f.Detail, "\n") // what a plugin printed, or a stack
+		s := document.Section{Title: f.Check + ": " + what}
 		if f.Request != "" {
 			s.Parts = append(s.Parts, document.Part{Text: "with " + f.Request})
 		}
-		t := &document.Table{Name: "The tables"}
-		for line := range strings.Lines(f.Tables) {
-			cells := document.Row(strings.Split(strings.TrimSuffix(line, "\n"), "\t")...)
-			t.Rows, t.Head = append(t.Rows, cells), make([]document.Head, max(len(t.Head), len(cells)))
+		for _, lines := range []struct{ name, text string }{{"Where it happened", way}, {"The tables", f.Tables}} {
+			t := &document.Table{Name: lines.name}
+			for line := range strings.Lines(lines.text) {
+				cells := document.Row(strings.Split(strings.TrimSuffix(line, "\n"), "\t")...)
+				t.Rows, t.Head = append(t.Rows, cells), make([]document.Head, max(len(t.Head), len(cells)))
+			}
+			if len(t.Rows) > 0 {
+				s.Parts = append(s.Parts, document.Part{Table: t})
+			}
 		}
-		s.Parts = append(s.Parts, document.Part{Table: t})
 		out = append(out, s)
 	}
 	var tried []document.Part

@@ -64,6 +64,8 @@ def fill(m, data):
         elif fd.type == fd.TYPE_ENUM and _repeated(fd):
             getattr(m, f.name).extend(_enum(fd)[v] for v in value)
         elif fd.type == fd.TYPE_ENUM:
+            if value not in _enum(fd):
+                raise ValueError("%s of %s: %r is none of %s" % (f.name, type(data).__name__, value, ", ".join(sorted(_enum(fd)))))
             setattr(m, f.name, _enum(fd)[value])
         elif _repeated(fd):
             getattr(m, f.name).extend(value)
@@ -96,11 +98,19 @@ def plain(cls, m):
     return cls(**out)
 
 
+def _returned(value, kind, method):
+    if not isinstance(value, kind):
+        raise TypeError("%s returned %r, not a %s" % (method, value, kind.__name__))
+    return value
+
+
 def description(d):
+    _returned(d, model.Description, "describe")
     return fill(message(PACKAGE + "Description")(), d)
 
 
 def plan(p):
+    _returned(p, model.Plan, "plan")
     return fill(message(PACKAGE + "Plan")(), p)
 
 

@@ -63,7 +63,9 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 			req := sdk.PlanRequest{Params: raw, Public: publics[(len(home)+i)%len(publics)], Target: targets[i%2]}
 			_, err := s.Plan(ctx, req)
 			if errors.Is(err, ErrRefused) {
-				refusal = fmt.Errorf("the last, with %s: %w", raw, err)
+				if refusal == nil {
+					refusal = fmt.Errorf("the first, with %s: %w", raw, err)
+				}
 			} else {
 				failed++
 				if err == nil {

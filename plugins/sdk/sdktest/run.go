@@ -294,10 +294,17 @@ func (z *zeros) answer(n int, err error) ([]int64, error) {
 	return make([]int64, n), nil
 }
 
+// Fault is the value of a panic that says where it comes from: in a mechanism of another language, the exception and the way to it.
+type Fault string
+
 // panicked turns a panic into an error with its stack. All data here is generated, so that its
 // value may be shown.
 func panicked(err *error) {
-	if r := recover(); r != nil {
+	switch r := recover().(type) {
+	case nil:
+	case Fault:
+		*err = fmt.Errorf("%w: %s", ErrPanic, string(r))
+	default:
 		*err = fmt.Errorf("%w: %v%s", ErrPanic, r, stack(string(debug.Stack())))
 	}
 }
