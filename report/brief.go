@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -45,6 +46,9 @@ const anyNoise95 = 2.12
 // forecast writes the noise in 95 of 100 cases, and the same together with the draw of the sample; "" for what nothing public says.
 func (e ExpectedError) forecast(w words) (noise, both string) {
 	half := func(x float64) string { return "±\u202f" + plain(x, 3) }
+	if e.Rank {
+		return e.inRanks(w)
+	}
 	switch {
 	case e.Half95 > 0:
 		noise = half(e.Half95)
@@ -65,6 +69,30 @@ func (e ExpectedError) forecast(w words) (noise, both string) {
 		both = "≈ " + half(e.Even.Both.half())
 	case s.Worst != nil:
 		both = w.t("result.at_most", half(s.Worst.half()))
+	}
+	return noise, both
+}
+
+// inRanks is forecast of a quantile: in shares of the ranks, and before these in values where the job assumes how they are spread.
+func (e ExpectedError) inRanks(w words) (noise, both string) {
+	if e.Ranks == nil {
+		noise = w.t("first.ranks", "±\u202f"+plain(anyNoise95*e.PerRow, 3)+"/m")
+	} else {
+		text := func(ranks float64, value func(Even) float64) string {
+			in := w.t("first.ranks", "±\u202f"+percent(ranks))
+			if e.Even == nil {
+				return in
+			}
+			return "≈ ±\u202f" + plain(value(*e.Even), 3) + " (" + in + ")"
+		}
+		noise = text(e.Ranks.Half95, func(x Even) float64 { return x.Half95 })
+		if e.Ranks.Both != nil {
+			both = text(e.Ranks.Both.half(), func(x Even) float64 { return x.Both.half() })
+		}
+	}
+	if s := e.Sampling; s != nil && s.BoundSD != nil && *s.BoundSD == 0 { // an interval takes the error of its ends too
+		noise = cmp.Or(both, noise)
+		both = noise
 	}
 	return noise, both
 }

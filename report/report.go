@@ -382,6 +382,10 @@ type ExpectedError struct {
 	// PerRow is the standard deviation of the noise times the number of rows that the value is made of, at most; 0 where the
 	// value is not divided by a secret number of rows.
 	PerRow float64 `json:"noise_sd_times_rows,omitempty"`
+	// Rank says that PerRow and Ranks are errors of the rank of a quantile.
+	Rank bool `json:"rank,omitempty"`
+	// Ranks is the error in shares of all ranks, where public facts tell how many there are, and values lie densely.
+	Ranks *Even `json:"ranks,omitempty"`
 	// Even is the error to expect where all rows count and are spread evenly over the groups, nil where nothing public says it.
 	Even *Even `json:"even,omitempty"`
 	// Size is the value that the public facts let expect, 0 where they let expect none.

@@ -63,6 +63,14 @@ func Combine(e ExpectedError, sd float64) *Combined {
 	return c
 }
 
+// Times returns the errors of a value that is so many times as large, nil for none.
+func (c *Combined) Times(x float64) *Combined {
+	if c == nil {
+		return nil
+	}
+	return &Combined{SD: x * c.SD, Half95: x * c.Half95, Half95Any: x * c.Half95Any}
+}
+
 // noUse begins the note of a mechanism about a value that tells nothing.
 const noUse = "no use: "
 

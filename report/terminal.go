@@ -148,13 +148,14 @@ func planned(w words, r *Report) []document.Part {
 	}
 	t.Head[0].Name = "  " + t.Head[0].Name
 	out := []document.Part{{Table: t}}
-	unknown, even, divided, open := false, false, false, false
+	unknown, even, divided, ranks, open := false, false, false, false, false
 	for _, e := range r.Releases {
 		one := at[e.Name]
 		noise, both := cmp.Or(one.Noise, "–"), cmp.Or(one.Draw, "–")
-		unknown, divided = unknown || noise == "–", divided || strings.HasSuffix(noise, "/m")
+		unknown, divided = unknown || noise == "–", divided || strings.Contains(noise, "/m")
 		even = even || strings.Contains(noise, "≈")
 		cells := []string{signs[one.Grade] + " " + e.Name, e.From, e.Mechanism.Name, point(e.Cost().Epsilon, e.Cost().Delta, Spent), noise}
+		ranks = ranks || slices.ContainsFunc(e.Expected, func(x ExpectedError) bool { return x.Rank })
 		if drawn {
 			cells, even = append(cells, both), even || strings.Contains(both, "≈")
 			open = open || both == "–" && noise != "–" || both != noise && strings.HasPrefix(both, "at most")
@@ -169,7 +170,7 @@ func planned(w words, r *Report) []document.Part {
 	for _, sign := range []struct {
 		stands bool
 		words  string
-	}{{unknown, "terminal.unknown"}, {even, "terminal.even"}, {divided, "terminal.divided"}, {open, "terminal.draw"}} {
+	}{{unknown, "terminal.unknown"}, {even, "terminal.even"}, {divided, "terminal.divided"}, {ranks, "terminal.ranks"}, {open, "terminal.draw"}} {
 		if sign.stands {
 			out = append(out, note(w.t(sign.words)))
 		}

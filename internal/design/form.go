@@ -92,6 +92,7 @@ type tableForm struct {
 	More        []control
 	Exact       []control
 	Noise       string
+	Draw        string // noise and draw together, "" where that is the same or not known
 	Cells       string
 	Label       string
 	Grade       string
@@ -399,6 +400,9 @@ func (m *maker) exact(t *tableForm, f found, i int) {
 	}
 	r, b := f.report.Releases[k], f.briefs[t.Name]
 	t.Noise, t.Label, t.Grade, t.Study = b.Noise, b.Label, b.Grade, true
+	if b.Draw != b.Noise {
+		t.Draw = b.Draw
+	}
 	cells := 1
 	for _, name := range r.By {
 		if c, ok := f.job.Dataset.Column(name); ok && len(c.Domain) > 0 {

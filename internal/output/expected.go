@@ -42,6 +42,7 @@ func expectedError(j *job.Job, d samplers.Design, r *job.Release, e sdk.Expected
 // over several groups.
 func likely(r *plan.PricedRelease, e sdk.ExpectedError, out report.ExpectedError) report.ExpectedError {
 	out.Statistic = string(r.Plan.Estimates())
+	out.Rank = r.Plan.Estimates() == sdk.StatisticQuantile && e.Above != nil
 	if r.Plan.Estimates() != sdk.StatisticSD { // of which it is that of the square
 		out.PerRow = e.PerRow()
 	}
@@ -59,6 +60,15 @@ func likely(r *plan.PricedRelease, e sdk.ExpectedError, out report.ExpectedError
 	out.Even = even
 	if e.Above != nil {
 		out.Size = f.Value
+	}
+	if !out.Rank {
+		return out
+	}
+	if out.Ranks, out.Even = even, nil; f.Spread > 0 {
+		values := *even
+		values.NoiseSD, values.Half95 = f.Spread*even.NoiseSD, f.Spread*even.Half95
+		values.Both = even.Both.Times(f.Spread)
+		out.Even = &values
 	}
 	return out
 }

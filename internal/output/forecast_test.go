@@ -15,7 +15,9 @@ import (
 	"github.com/dprelease/dprelease/internal/plan/planner"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/quantiles"
 	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/variance"
@@ -65,12 +67,14 @@ output: {dir: out}
 // The interval that is forecast of a group is the one that a release of an invented table has: by group, of the whole table and of a
 // sample, and of every statistic that is a quotient. Before, nothing was forecast of them.
 func TestForecastIsTheInterval(t *testing.T) {
-	mechanisms := direct{"mean": mean.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{}, "variance": variance.Mechanism{}, "sd": variance.SD()}
+	mechanisms := direct{"mean": mean.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{}, "variance": variance.Mechanism{}, "sd": variance.SD(),
+		"quantiles": quantiles.Mechanism{}, "median": median.Mechanism{}}
 	for _, from := range []string{"all", "s"} {
 		for _, c := range []struct{ mechanism, more string }{
 			{"mean", "params: {column: y}"}, {"proportion", "params: {column: k, values: [yes]}, assume_share: 0.2"},
 			{"proportion", "params: {column: k, values: [yes]}"}, // at most
 			{"ratio", "params: {numerator: y, denominator: x}"}, {"variance", "params: {column: y}"}, {"sd", "params: {column: y}"},
+			{"quantiles", "params: {column: y, quantiles: [0.5]}"}, {"quantiles", "params: {column: y, quantiles: [0.2]}"},
 		} {
 			text := strings.NewReplacer("FROM", from, "MECHANISM", c.mechanism+", "+c.more).Replace(forecasts)
 			j, err := language.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), language.Options{})
@@ -149,4 +153,82 @@ func intervalOf(t *testing.T, r *plan.PricedRelease, m sdk.Mechanism, rows int) 
 		}
 	}
 	return sum
+}
+
+// A quantile has its error in shares of ranks, and in values where the job assumes how they are spread; the noise of many releases of
+// one table is as large. Nothing is said of a median whose noise follows the data.
+func TestForecastOfQuantiles(t *testing.T) {
+	const text = `version: 1
+job: demo
+dataset:
+  id: people
+  source: {path: none.csv}
+  relation: replace-one
+  size: 8000
+  columns: {y: {lower: 0, upper: 100, ASSUME}}
+budget: {limit: {epsilon: 30, delta: "0.1"}}
+releases: [{name: r, mechanism: MECHANISM, guarantee: {epsilon: "0.1", delta: "1e-6"}}]
+output: {dir: out}
+`
+	rng := rand.New(rand.NewPCG(20, 40))
+	values := make([]float64, 8000)
+	for _, c := range []struct {
+		mechanism, assume string
+		none, noValue     bool
+		draw              func() float64
+	}{
+		{"median, params: {column: y}", "assume: {mean: 40, sd: 10}", false, false, func() float64 { return 40 + 10*rng.NormFloat64() }},
+		{"quantiles, params: {column: y, quantiles: [0.9]}", "assume: {mean: 20, sd: 15, distribution: lognormal}", false, false, func() float64 {
+			v := math.Log1p(15. * 15 / 400)
+			return math.Exp(math.Log(20) - v/2 + math.Sqrt(v)*rng.NormFloat64())
+		}},
+		{"median, params: {column: y}", "missing: refuse", false, true, nil},
+		{"median, params: {column: y, method: smooth-laplace}", "assume: {mean: 40, sd: 10}", true, true, nil},
+	} {
+		mechanisms := direct{"median": median.Mechanism{}, "quantiles": quantiles.Mechanism{}}
+		j, err := job.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(strings.NewReplacer("MECHANISM", c.mechanism, "ASSUME", c.assume).Replace(text)), job.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := plan.Make(t.Context(), j, mechanisms, fresh{})
+		if err != nil {
+			t.Fatal(c.mechanism, err)
+		}
+		rep, err := Describe(p, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := rep.Releases[0].Expected[0]
+		if none := x.Ranks == nil; none != c.none || (x.Even == nil) != c.noValue {
+			t.Errorf("%s, %s: %+v", c.mechanism, c.assume, x)
+		}
+		if c.draw == nil {
+			continue
+		}
+		for i := range values {
+			values[i] = min(max(c.draw(), 0), 100)
+		}
+		r, sum, truth := p.Releases()[0], 0.0, 0.0
+		const runs = 400
+		for i := range runs + 1 {
+			dice := &planner.Dice{Rand: rng, Quiet: i == 0}
+			name, _, _ := strings.Cut(c.mechanism, ",")
+			result, err := mechanisms[name].Release(t.Context(), r.Request(), &batch{b: &sdk.Batch{Rows: 8000, Columns: []sdk.Values{{Float64: values}}}}, dice)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, col := range result.Columns {
+				switch {
+				case col.Name != "estimate":
+				case i == 0:
+					truth = col.Float64[0]
+				default:
+					sum += (col.Float64[0] - truth) * (col.Float64[0] - truth) / runs
+				}
+			}
+		}
+		if k := math.Sqrt(sum) / x.Even.NoiseSD; k < 0.7 || k > 1.4 {
+			t.Errorf("%s: the noise is %.3g times the forecast %+v", c.mechanism, k, *x.Even)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
@@ -19,6 +20,7 @@ type Forecast struct {
 	Drawn           bool    // says that DrawSD is known
 	Unsure          float64 // the variance that an interval adds
 	Value           float64 // to expect, 0 where nothing says it
+	Spread          float64 // of a quantile, whose errors are in shares of the ranks: what turns them into values; 0 where nothing says it
 }
 
 // Forecast is the error to expect of a value e of the release, and false where nobody knows how many rows count.
@@ -117,7 +119,10 @@ func (r *PlannedRelease) quotient(e sdk.ExpectedError, rows int64) (Forecast, bo
 	} else if f.draw(r, rest, nil); f.DrawSD > 0 { // nothing says how far the values lie apart
 		f.DrawSD, f.Drawn = 0, false
 	}
-	if r.Plan.Estimates() == sdk.StatisticSD { // the root of a variance
+	switch r.Plan.Estimates() {
+	case sdk.StatisticQuantile:
+		f.Value, f.Spread = 0, r.sparsity(a)
+	case sdk.StatisticSD: // the root of a variance
 		f.Value = math.Sqrt(above)
 		if f.Value == 0 {
 			return f, false
@@ -125,6 +130,23 @@ func (r *PlannedRelease) quotient(e sdk.ExpectedError, rows int64) (Forecast, bo
 		f.NoiseSD, f.Half95, f.DrawSD, f.Unsure = f.NoiseSD/(2*f.Value), f.Half95/(2*f.Value), f.DrawSD/(2*f.Value), f.Unsure/(4*above)
 	}
 	return f, true
+}
+
+// sparsity returns how far values lie apart around a quantile, over the shares of ranks between them: as the column is assumed to be
+// spread, and like normal values where the job assumes moments alone. It is 0 where nothing says it.
+func (r *PlannedRelease) sparsity(l *sdk.Linear) float64 {
+	mean, sd, _ := assumed(r.job, l.Adds)
+	c, declared := r.job.Dataset.Column(l.Adds)
+	if !declared || sd == 0 || c.Assume.Distribution == job.PilotTable {
+		return 0
+	}
+	z := math.Sqrt2 * math.Erfinv(-2*l.Low-1)
+	apart := math.Sqrt(2*math.Pi) * math.Exp(z*z/2)
+	if c.Assume.Distribution == job.Lognormal {
+		v := math.Log1p(sd * sd / (mean * mean))
+		return apart * math.Sqrt(v) * math.Exp(math.Log(mean)-v/2+z*math.Sqrt(v))
+	}
+	return apart * sd
 }
 
 // expects are the mean and the standard deviation of the z of a row that counts in a sum of a quotient, as the job assumes: of a
@@ -136,6 +158,8 @@ func (r *PlannedRelease) expects(l *sdk.Linear) (mean, sd float64, known bool) {
 	}
 	mean, sd, _ = assumed(r.job, sums(l))
 	switch s := r.Plan.Estimates(); {
+	case s == sdk.StatisticQuantile: // of the share of rows below it, less q
+		return 0, math.Sqrt(-l.Low * l.High), true
 	case s == sdk.StatisticVariance || s == sdk.StatisticSD:
 		return sd * sd, math.Sqrt2 * sd * sd, sd > 0
 	case mean == 0:

@@ -41,10 +41,20 @@ func (l *layout) expected() []sdk.ExpectedError {
 		if l.tellsNothing(r) {
 			note = sdk.NoUse + note + fmt.Sprintf("; with %d rows in the sample it may lie anywhere between the bounds", l.design.SampleSize)
 		}
-		all = append(all, sdk.ExpectedError{Field: "estimate", Note: note,
-			SamplingNote: "it depends on how densely the values lie around the quantile, which is private"})
+		e := sdk.ExpectedError{Field: "estimate", Note: note,
+			SamplingNote: "it depends on how densely the values lie around the quantile, which is private"}
+		if l.Method == exponential { // a two-sided exponential in rank
+			scale := l.rankScale(r)
+			e.Above, e.Over = sdk.RankTerms(l.column.Name, r.value, math.Sqrt2*scale, math.Log(20)*scale)
+		}
+		all = append(all, e)
 	}
 	return all
+}
+
+// rankScale is how many rows of the sample, or where weights are unlike of the population, make a point e times less likely.
+func (l *layout) rankScale(r rank) float64 {
+	return 1 / (sdk.SelectRate(l.share.Epsilon, l.grid.sensitivity(r, l.under)) * float64(r.den) * l.grid.perWeight)
 }
 
 // tellsNothing says, of a sample with a public number n of rows, that a quantile from it
@@ -70,8 +80,7 @@ func (l *layout) tellsNothing(r rank) bool {
 // a score of (log points + log 1/fail)/rate (McSherry and Talwar 2007), in
 // records of the population that the sample stands for.
 func (l *layout) rankError(r rank, fail float64) float64 {
-	score := math.Log(float64(l.grid.points)/fail) / sdk.SelectRate(l.share.Epsilon, l.grid.sensitivity(r, l.under))
-	records := score / float64(r.den) / l.grid.perWeight
+	records := math.Log(float64(l.grid.points)/fail) * l.rankScale(r)
 	if l.design.EqualWeights && l.design.MaxWeight >= 1 && !math.IsInf(l.design.MaxWeight, 0) {
 		records *= l.design.MaxWeight
 	}

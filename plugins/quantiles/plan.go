@@ -117,6 +117,24 @@ func (l *layout) rounding() string {
 	return "a public number of five digits or fewer, which may lie between two values; of whole numbers say step: 1"
 }
 
+// middle is the index of the quantile nearest the median.
+func (l *layout) middle() (best int) {
+	for i, q := range l.Quantiles {
+		if max(q-whole/2, whole/2-q) < max(l.Quantiles[best]-whole/2, whole/2-l.Quantiles[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// expected describes the error of quantiles, whose ranks the noise moves by that standard deviation, in rows of the sample.
+func (l *layout) expected(note string, sd float64) sdk.ExpectedError {
+	e := sdk.ExpectedError{Field: sdk.EstimateField, Note: note,
+		SamplingNote: "it depends on how densely the values lie around the quantile, which is private"}
+	e.Above, e.Over = sdk.RankTerms(l.column.Name, float64(l.Quantiles[l.middle()])/whole, sd, 1.96*sd)
+	return e
+}
+
 // output are the columns of the result after those of the groups. Each quantile has a row. There is
 // no column for the error in value, which depends on the data (P19).
 func (l *layout) output() []sdk.Field {

@@ -1,6 +1,7 @@
 package quantiles
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -264,19 +265,31 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 			}
 		}
 	}
-	return s.shaped(sdk.Plan{Event: s.event(), Errors: []sdk.ExpectedError{{
-		Field: sdk.EstimateField, Note: note, SamplingNote: "it depends on how densely the values lie around the quantile, which is private",
-	}}}), nil
+	e := s.expected(note, s.rankSD()/s.scale)
+	if s.Interval != nil {
+		s.forecast(e.Above, req.Public.Design)
+	}
+	return s.shaped(sdk.Plan{Event: s.event(), Errors: []sdk.ExpectedError{e}}), nil
+}
+
+// forecast has the error in rank be that of the interval of the middle quantile, which holds noise and draw: of a group, as if rows were
+// spread evenly, and of as many as ranksOf counts with.
+func (s *search) forecast(above *sdk.Term, d sdk.Design) {
+	rows := cmp.Or(s.rows, guessed)
+	if s.counted != nil && d.EqualWeights && d.SampleSize > 0 {
+		sd := math.Sqrt2 * s.counted.Scale
+		rows = math.Max(float64(d.SampleSize)/float64(s.cells.N)-sd/2, sd)
+	}
+	w := s.widened(rows)
+	p := w.at[s.middle()]
+	half := float64(w.ranks[p.high]-w.ranks[p.low]) / (2 * whole) * rows
+	draw := s.Interval.Deviation(float64(s.Quantiles[s.middle()])/whole, rows, s.heavy) * rows
+	above.Unsure = math.Max(0, half*half/(1.96*1.96)-above.NoiseSD*above.NoiseSD-draw*draw)
 }
 
 // reach forecasts an interval in ranks, which holds the errors of noise and draw: that of the quantile nearest the median.
 func (s *search) reach(w wide) string {
-	best := 0
-	for i, q := range s.Quantiles {
-		if abs := max(q-whole/2, whole/2-q); abs < max(s.Quantiles[best]-whole/2, whole/2-s.Quantiles[best]) {
-			best = i
-		}
-	}
+	best := s.middle()
 	p := w.at[best]
 	low, high := float64(w.ranks[p.low])/whole, float64(w.ranks[p.high])/whole
 	return fmt.Sprintf("the interval of the quantile %v reaches from about the rank %.3g to %.3g of the rows; ",

@@ -29,6 +29,7 @@ type histogram struct {
 	levels int
 	counts linear.Counts
 	sd     float64 // see rankSD
+	scale  float64 // how many records of the population a record stands for
 }
 
 func newTree(l *layout, req sdk.PlanRequest) (*histogram, error) {
@@ -48,6 +49,7 @@ func newTree(l *layout, req sdk.PlanRequest) (*histogram, error) {
 	// The height with the smallest error: few levels share the budget, or few counts are
 	// added up for a rank.
 	weights, _ := linear.WeightsOf(req.Public.Design)
+	t.scale = weights.Scale
 	unit := weights.Most * weights.Scale * float64(units.Groups*units.Rows) / req.Target.Epsilon
 	if slices.Contains(req.Public.SampleRelations, privacy.ReplaceOne) {
 		unit *= 2
@@ -120,8 +122,7 @@ func (t *histogram) form(sdk.PlanRequest) (*linear.Form, error) {
 		note := fmt.Sprintf("read off %d levels of counts, %d parts each: ranks are off by about %.3g records in the root mean square "+
 			"where values are dense, plus rounding to %s",
 			t.levels, t.fan, t.rankSD(), t.rounding())
-		return []sdk.ExpectedError{{Field: sdk.EstimateField, Note: note,
-			SamplingNote: "it depends on how densely the values lie around the quantile, which is private"}}
+		return []sdk.ExpectedError{t.expected(note, t.rankSD()/t.scale)}
 	}
 	f.Finish = t.finish
 	return f, nil

@@ -348,9 +348,17 @@ type ExpectedError struct {
 	Over *Term
 	// Above, of a quotient whose lower sum is secret, is the sum above the line, which gives the value less a public constant, or its
 	// square where the value is a standard deviation. Its noise is independent of that of Over. The host forecasts an error from both.
+	// A quantile gives both of its rank: the share of rows below it, less the share that was asked for. See RankTerms.
 	Above *Term
 
 	_ struct{}
+}
+
+// RankTerms are Above and Over of a quantile q of a column, whose rank the noise moves by that standard deviation and that half of a
+// 95 % interval. Both are in rows of the sample, or where weights are unlike of the population, and hold where values lie densely.
+func RankTerms(column string, q, noiseSD, half95 float64) (above, over *Term) {
+	return &Term{NoiseSD: noiseSD, Half95: half95, Linear: Linear{Low: -q, High: 1 - q, Scale: 1, Adds: column}},
+		&Term{Linear: Linear{Low: 1, High: 1, Scale: 1}}
 }
 
 // Ratio reports whether the value is a quotient of two sums, of which the one below the line is public on average over the draws.
@@ -399,7 +407,8 @@ type Linear struct {
 	Low, High float64
 	Scale     float64
 	// Adds, where not "", is the number column whose values z adds up, or the squares of their distances from the mean in
-	// a variance, in the rows that count in the value. The host forecasts the value's size from what the job assumes of that column.
+	// a variance, in the rows that count in the value; in Above of a quantile, the column that it is of. The host forecasts the
+	// value's size from what the job assumes of that column.
 	Adds string
 
 	_ struct{}

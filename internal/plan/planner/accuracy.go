@@ -15,7 +15,7 @@ import (
 // accuracy is the error to expect of a priced variant: the one that its plan forecasts, else a simulated one.
 func (u *subject) accuracy(ctx context.Context, p priced, d design) (a Accuracy, err error) {
 	tail, unsure := normal95, 0.0
-	at := slices.IndexFunc(p.release.Expected, func(e report.ExpectedError) bool { return e.NoiseSD > 0 || e.Even != nil })
+	at := slices.IndexFunc(p.release.Expected, func(e report.ExpectedError) bool { return e.NoiseSD > 0 || e.Even != nil && !e.Rank })
 	if at < 0 {
 		a, err = u.simulated95(ctx, p, d)
 		a.Noise95, a.Margin = normal95*a.NoiseSD, normal95*a.Total

@@ -112,7 +112,9 @@ func (u *subject) estimates(ctx context.Context) (sdk.Statistic, error) {
 	if err != nil || len(p.release.Expected) == 0 {
 		return "", err
 	}
-	u.even = p.release.Expected[0].Even
+	if e := p.release.Expected[0]; !e.Rank {
+		u.even = e.Even
+	}
 	return sdk.Statistic(p.release.Expected[0].Statistic), nil
 }
 

@@ -1791,6 +1791,7 @@ type ExpectedError struct {
 	Over *Term `protobuf:"bytes,8,opt,name=over,proto3" json:"over,omitempty"`
 	// Where present: the sum above the line of that quotient, whose noise is independent of that of over.
 	// The quotient is the value less a public constant, or its square where the value is a standard deviation.
+	// Of a quantile q both are of its rank: the share of rows below it less q.
 	Above         *Term `protobuf:"bytes,9,opt,name=above,proto3" json:"above,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
