@@ -186,7 +186,8 @@ output: {dir: out}
 		{"median, params: {column: y, method: smooth-laplace}", "assume: {mean: 40, sd: 10}", true, true, nil},
 	} {
 		mechanisms := direct{"median": median.Mechanism{}, "quantiles": quantiles.Mechanism{}}
-		j, err := job.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(strings.NewReplacer("MECHANISM", c.mechanism, "ASSUME", c.assume).Replace(text)), job.Options{})
+		text := strings.NewReplacer("MECHANISM", c.mechanism, "ASSUME", c.assume).Replace(text)
+		j, err := language.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), language.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
