@@ -214,7 +214,8 @@ output: {dir: out}
 		for i := range runs + 1 {
 			dice := &planner.Dice{Rand: rng, Quiet: i == 0}
 			name, _, _ := strings.Cut(c.mechanism, ",")
-			result, err := mechanisms[name].Release(t.Context(), r.Request(), &batch{b: &sdk.Batch{Rows: 8000, Columns: []sdk.Values{{Float64: values}}}}, dice)
+			rows := &batch{b: &sdk.Batch{Rows: 8000, Columns: []sdk.Values{{Float64: values}}}}
+			result, err := mechanisms[name].Release(t.Context(), r.Request(), rows, dice)
 			if err != nil {
 				t.Fatal(err)
 			}
