@@ -170,7 +170,8 @@ func planned(w words, r *Report) []document.Part {
 	for _, sign := range []struct {
 		stands bool
 		words  string
-	}{{unknown, "terminal.unknown"}, {even, "terminal.even"}, {divided, "terminal.divided"}, {ranks, "terminal.ranks"}, {open, "terminal.draw"}} {
+	}{{unknown, "terminal.unknown"}, {even, "terminal.even"}, {divided, "terminal.divided"}, {ranks, "terminal.ranks"},
+		{open, "terminal.draw"}} {
 		if sign.stands {
 			out = append(out, note(w.t(sign.words)))
 		}

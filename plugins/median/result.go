@@ -52,7 +52,7 @@ func (l *layout) expected() []sdk.ExpectedError {
 	return all
 }
 
-// rankScale is how many rows of the sample, or where weights are unlike of the population, make a point e times less likely.
+// rankScale returns the number of rows that make a point e times less likely: of the sample, or where weights differ of the population.
 func (l *layout) rankScale(r rank) float64 {
 	return 1 / (sdk.SelectRate(l.share.Epsilon, l.grid.sensitivity(r, l.under)) * float64(r.den) * l.grid.perWeight)
 }
