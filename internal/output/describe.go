@@ -196,11 +196,11 @@ func noiseRatio(r *plan.PricedRelease) float64 {
 
 // resultOf returns what a result of a mechanism rests on, "" where it comes with the
 // program.
-func resultOf(builtin bool, r *plan.PricedRelease, keys *plan.PricedKeys) string {
+func resultOf(builtin bool, r *plan.PricedRelease, again bool) string {
 	switch {
 	case builtin:
 		return ""
-	case r.Plan.Finish == nil || keys != nil && !r.Apart: // it plans again once rows were read
+	case r.Plan.Finish == nil || again: // it plans again once rows were read
 		return report.ResultTrusted
 	case len(r.Plan.Queries) > 0:
 		return report.ResultEnforced
@@ -216,11 +216,12 @@ func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) 
 	}
 	about := r.Mech.About()
 	builtin, sha256 := r.Mech.Origin()
+	late := j.Of(r.Job.Table).Dataset.CapOf(&r.Job) // a cap that is chosen in private is found late
 	entry := report.Release{
 		Name: r.Job.Name, From: r.Job.From,
 		Mechanism: report.Mechanism{
 			Name: r.Job.Mechanism, Version: about.Version, Builtin: builtin, SHA256: sha256, SelfNoising: about.SelfNoising,
-			Sandbox: r.Mech.Confined(), Result: resultOf(builtin, r, d.KeysOf(j, r)),
+			Sandbox: r.Mech.Confined(), Result: resultOf(builtin, r, d.KeysOf(j, r) != nil && !r.Apart || late != nil && late.Choice != nil),
 		},
 		Params: r.Job.Params, Interval: r.Level(), Where: r.Job.Where.Text, Having: r.Job.Having.Text, By: r.Job.By,
 		Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,

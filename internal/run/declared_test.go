@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/job/language"
+	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -100,6 +102,36 @@ func TestNoNeighboursOfTwoTablesBeatADeclaredQuery(t *testing.T) {
 					neighbours(t, newPair(t, w))
 				})
 			}
+		}
+	}
+}
+
+// A cap that is chosen in private, which the plan must not depend on.
+func TestDeclaredQueryUnderAPrivateCap(t *testing.T) {
+	j, err := language.Parse("job.yaml", []byte(`version: 1
+job: tiny
+dataset:
+  id: tiny
+  source: {path: t.csv}
+  relation: add-remove
+  unit: {column: u, name: person, missing: drop}
+  cap: {groups: 2, rows: {private: {epsilon: "0.8"}, at_most: 3}}
+  columns: {x: {lower: 0, upper: 1}, g: {domain: [a, b]}}
+budget: {limit: {epsilon: 100, delta: "0.1"}}
+releases:
+  - {name: r, mechanism: declared, params: {value: "x", high: 1, noise: gaussian}, by: [g], guarantee: {epsilon: "0.5", delta: "0.01"}}
+output: {dir: out}
+`), language.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Make(t.Context(), j, shelf{&[]call{}}, inprocess.NoPast{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rel := range p.Releases() {
+		if limit := rel.Public.Cap; rel.Job.Name == "r" && (limit == nil || limit.Times < 2) {
+			t.Errorf("the cap is %+v", limit)
 		}
 	}
 }

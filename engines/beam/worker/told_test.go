@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
@@ -68,7 +68,7 @@ func (h hears) Get(ctx context.Context, name string) (plan.Mechanism, error) {
 func TestDeclaredQueriesNeedNoPlugin(t *testing.T) {
 	path := spreadTable(t)
 	for _, dataset := range []string{byRow + fields, many + "  fold: {x: sum, g: mode}\n" + fields} {
-		j, err := job.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(`version: 1
+		j, err := language.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(`version: 1
 job: spread
 dataset:
   id: spread
@@ -80,7 +80,7 @@ releases:
   - {name: s, mechanism: declares, where: "x > -100", guarantee: {epsilon: 1}}
 engine: {runner: prism, options: {splits: 8, shards: 5}}
 output: {dir: out}
-`), job.Options{})
+`), language.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

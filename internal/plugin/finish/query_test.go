@@ -454,3 +454,23 @@ func TestRoom(t *testing.T) {
 		t.Errorf("a lattice that is too fine: %v", err)
 	}
 }
+
+// P22: the claims depend on the rows of a unit and on how often each counts by their product alone, and so do lattices.
+func TestCountsByTheirProduct(t *testing.T) {
+	pair := sdk.Query{Cells: []sdk.Split{{Value: "x", Count: 9}}, Coordinates: []sdk.Coordinate{{Value: "1", High: 1}, {Value: "x", High: 9}}}
+	var first *Queries
+	for _, limit := range []sdk.Cap{{Groups: 2, Rows: 6}, {Groups: 2, Rows: 2, Times: 3}, {Groups: 2, Rows: 1, Times: 6}} {
+		public := publicOf(x(0, 9), group("a", "b", "c"))
+		public.Cap = &limit
+		q, err := NewQueries(planOf(pair), public, "g", 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = q
+		}
+		if q.Claims[0] != first.Claims[0] || q.all[0].coordinates[1].Lattice != first.all[0].coordinates[1].Lattice {
+			t.Errorf("%+v: %+v, and %+v", limit, q.Claims, first.Claims)
+		}
+	}
+}

@@ -256,10 +256,11 @@ func unitsOf(group sdk.Column, limit *sdk.Cap) units {
 }
 
 // steps returns how often a range is cut in two by a lattice that the host chooses: noise then spans about a million
-// steps, and the sums of all rows have room.
+// steps, and the sums of all rows have room. It depends on how many rows each row counts as by the product with rows alone.
 func (u units) steps(coordinates int, epsilon float64, rows int64) int {
-	moves := float64(coordinates) * float64(u.groups) * float64(u.rows) / epsilon
-	room := 60 - int(math.Ceil(math.Log2(float64(u.times)))+math.Ceil(math.Log2(float64(rows))))
+	counts := float64(u.rows) * float64(u.times)
+	moves := float64(coordinates) * float64(u.groups) * counts / epsilon
+	room := 60 - int(math.Ceil(math.Log2(counts))+math.Ceil(math.Log2(float64(rows))))
 	return min(max(20-int(math.Max(-1000, math.Min(1000, math.Floor(math.Log2(moves))))), 10), 40, room)
 }
 
@@ -285,7 +286,7 @@ func (r reach) claim(u units) sdk.Claim {
 		L2: privacy.Sensitivity{AddRemove: root(times(several(r.arrive.square), squared)),
 			ReplaceOne: root(times(move(r.swap.square, r.arrive.square), squared))},
 	}
-	touch := min(r.parts, r.touch*min(u.rows, r.parts))
+	touch := min(r.parts, r.touch*min(u.rows*u.times, r.parts))
 	if c.Coordinates = k * min(r.parts, 2*touch); u.switches {
 		c.Coordinates = min(2*k*touch, u.cells*r.parts)
 	}
