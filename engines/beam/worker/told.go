@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
@@ -28,21 +27,21 @@ func (s shelf) Get(ctx context.Context, name string) (plan.Mechanism, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, err := params.Compile(about.Params)
-	return absent{t, about, schema}, err
+	validate, err := plan.Parameters(about.Params)
+	return absent{t, about, validate}, err
 }
 
 // absent is a plugin that this machine does not have.
 type absent struct {
 	run.Told
-	about  sdk.Description
-	schema *params.Schema
+	about    sdk.Description
+	validate func(json.RawMessage) error
 }
 
 func (m absent) About() sdk.Description                { return m.about }
 func (m absent) Origin() (builtin bool, sha256 string) { return false, m.SHA256 }
 func (m absent) Confined() string                      { return "" }
-func (m absent) Validate(raw json.RawMessage) error    { return plan.ValidateParams(m.schema, raw) }
+func (m absent) Validate(raw json.RawMessage) error    { return m.validate(raw) }
 
 // Plan repeats an answer. What was refused, or not asked, is refused.
 func (m absent) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
