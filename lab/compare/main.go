@@ -67,9 +67,12 @@ func compare(bin, before, table, small string, rows, runs int) error {
 	}
 	defer os.RemoveAll(root)
 	peers := []*peer{{threads: 1}, {threads: 2}}
-	programs := []*program{{name: "dprelease", path: bin}}
-	if before != "" {
-		programs = append(programs, &program{name: "before", path: before})
+	var programs []*program
+	for _, d := range peers {
+		programs = append(programs, &program{name: "dprelease", path: bin, beside: d})
+		if before != "" {
+			programs = append(programs, &program{name: "before", path: before, beside: d})
+		}
 	}
 	samples := []struct{ name, from string }{{"mean of the full table", "all"}, {"Poisson 1 %", "one"}, {"SRSWOR 10,000", "few"}}
 	for i := range runs {
@@ -92,20 +95,17 @@ func compare(bin, before, table, small string, rows, runs int) error {
 		}
 	}
 	for _, d := range peers {
-		fmt.Printf("%-48s %8.1f ms; the first query of a process %.1f ms\n", fmt.Sprintf("DuckDB avg, warm, threads: %d", d.threads),
-			measure.Median(d.warm), measure.Median(d.first))
+		fmt.Printf("%-48s %8.1f ms; %.1f ms of processor time; the first query of a process %.1f ms\n",
+			fmt.Sprintf("DuckDB avg, warm, threads: %d", d.threads), measure.Median(d.warm), measure.Median(d.work), measure.Median(d.first))
 	}
-	one, two := measure.Median(peers[0].warm), measure.Median(peers[1].warm)
 	for _, p := range programs {
 		for _, s := range samples {
 			wall, work := p.median(s.from)
-			fmt.Printf("%-48s %8.1f ms, %.2f of DuckDB on one thread, %.2f on two; %.0f ms of processor time\n",
-				p.name+", "+s.name, wall, wall/one, wall/two, work)
+			p.print(fmt.Sprintf("%s, threads: %d, %s", p.name, p.beside.threads, s.name), wall, work)
 			if small != "" {
 				fixed, busy := p.median("small " + s.from)
-				fmt.Printf("%-48s %8.1f ms; %.0f ms of processor time\n", "  the same job over 1,000 rows", fixed, busy)
-				fmt.Printf("%-48s %8.1f ms, %.2f of DuckDB on one thread, %.2f on two; %.0f ms of processor time\n",
-					"  rows alone", wall-fixed, (wall-fixed)/one, (wall-fixed)/two, work-busy)
+				p.print("  the same job over 1,000 rows", fixed, busy)
+				p.print("  rows alone", wall-fixed, work-busy)
 			}
 		}
 		fmt.Printf("%-48s %8.0f MB\n", p.name+", largest process", float64(p.peak)/1024)
@@ -113,15 +113,22 @@ func compare(bin, before, table, small string, rows, runs int) error {
 	return nil
 }
 
-// program is a build of dprelease and what its runs took, by what they ran on.
+// print writes times beside those of DuckDB on as many threads.
+func (p *program) print(label string, wall, work float64) {
+	fmt.Printf("%-48s %8.1f ms, %.2f of DuckDB's; %.0f ms of processor time, %.2f of DuckDB's\n",
+		label, wall, wall/measure.Median(p.beside.warm), work, work/measure.Median(p.beside.work))
+}
+
+// program is a build of dprelease, and what its runs took on as many processors as its peer has threads, by table and sample.
 type program struct {
 	name, path string
+	beside     *peer
 	wall, work map[string][]float64
 	peak       int64
 }
 
 func (p *program) measure(root, on, text string) error {
-	r, err := once(p.path, root, text)
+	r, err := once(p.path, root, text, p.beside.threads)
 	if err != nil {
 		return err
 	}
@@ -137,8 +144,8 @@ func (p *program) median(on string) (wall, work float64) {
 	return measure.Median(p.wall[on]), measure.Median(p.work[on])
 }
 
-// once runs one job in a fresh folder.
-func once(bin, root, text string) (measure.Cost, error) {
+// once runs one job in a fresh folder, on some of the processors.
+func once(bin, root, text string, threads int) (measure.Cost, error) {
 	dir, err := os.MkdirTemp(root, "run")
 	if err != nil {
 		return measure.Cost{}, err
@@ -147,24 +154,26 @@ func once(bin, root, text string) (measure.Cost, error) {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return measure.Cost{}, err
 	}
-	return measure.Run(exec.Command(bin, "run", "-q", path))
+	return measure.Run(exec.Command("taskset", "-c", fmt.Sprintf("0-%d", threads-1), bin, "run", "-q", path))
 }
 
-// peer is DuckDB's average on some threads: the medians of several queries, and the
+// peer is DuckDB's average on some threads: the medians of several queries by wall and by processor, and the
 // first queries of their processes, in milliseconds.
 type peer struct {
-	threads     int
-	warm, first []float64
+	threads           int
+	warm, work, first []float64
 }
 
 func (d *peer) measure(table string, rows int) error {
 	var q struct {
 		Median float64 `json:"median_ns_per_row"`
+		Work   float64 `json:"median_work_ms"`
 		First  float64 `json:"first_ns_per_row"`
 	}
 	if _, err := measure.DuckDB(&q, "duckdb-avg.mjs", table, "x", "9", fmt.Sprint(d.threads)); err != nil {
 		return err
 	}
 	d.warm, d.first = append(d.warm, q.Median*float64(rows)/1e6), append(d.first, q.First*float64(rows)/1e6)
+	d.work = append(d.work, q.Work)
 	return nil
 }
