@@ -108,6 +108,9 @@ type shownValue struct{ Label, Value, Error string }
 // values are the first released values in a line.
 func (r *result) values() string {
 	rows, all := r.firstValues(3)
+	if !r.has("estimate") {
+		rows, all = r.numbersOf(3)
+	}
 	var parts []string
 	for _, v := range rows {
 		parts = append(parts, strings.TrimSpace(v.Label+" "+v.Value)+v.between()+v.Error)
@@ -116,6 +119,27 @@ func (r *result) values() string {
 		parts = append(parts, r.w.t("first.values", grouped(int64(all))))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// numbersOf returns the first numbers of a release without a column of estimates, by the names of their columns, at most so many,
+// and how many there are.
+func (r *result) numbersOf(most int) (rows []shownValue, all int) {
+	groups := r.groups()
+	for _, f := range r.release.Fields {
+		c, ok := r.columns[f.Name]
+		if !ok || len(c.Float64)+len(c.Int64) == 0 {
+			continue
+		}
+		all += c.Len()
+		for i := 0; i < c.Len() && len(rows) < most; i++ {
+			label := []string{}
+			for _, g := range groups {
+				label = append(label, g.cell(i))
+			}
+			rows = append(rows, shownValue{Label: strings.Join(append(label, f.Name), " "), Value: c.cell(i)})
+		}
+	}
+	return rows, all
 }
 
 func (v shownValue) between() string {

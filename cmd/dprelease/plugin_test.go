@@ -94,7 +94,8 @@ func TestThirdParty(t *testing.T) {
 	}
 
 	write(strings.Repeat("0", 64))
-	if exit, _, stderr := commandLine(t, "run", job); exit != 5 || !strings.Contains(stderr, "PLUGIN_CHECKSUM") {
+	if exit, _, stderr := commandLine(t, "run", job); exit != 5 || !strings.Contains(stderr, "PLUGIN_CHECKSUM") ||
+		!strings.Contains(stderr, "its digest is "+pinned) {
 		t.Errorf("another digest: exit %d: %s", exit, stderr)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {

@@ -327,7 +327,13 @@ func TestUnknownFields(t *testing.T) {
 		says string
 	}{
 		"tolerant": {func(*wire.PlanRequest) (*wire.PlanResponse, error) { return rows(1), nil }, ""},
-		"strict":   {func(m *wire.PlanRequest) (*wire.PlanResponse, error) { return rows(1), wire.Known(m) }, "refuses"},
+		"deep": {func(m *wire.PlanRequest) (*wire.PlanResponse, error) {
+			if len(m.GetPublic().GetColumns()[0].ProtoReflect().GetUnknown()) > 0 {
+				return rows(2), nil
+			}
+			return rows(1), nil
+		}, "otherwise"},
+		"strict": {func(m *wire.PlanRequest) (*wire.PlanResponse, error) { return rows(1), wire.Known(m) }, "refuses"},
 		"astray": {func(m *wire.PlanRequest) (*wire.PlanResponse, error) {
 			if wire.Known(m) != nil {
 				return rows(2), nil

@@ -153,8 +153,16 @@ func manners(ctx context.Context, c host.Command, mechanism string, req sdk.Plan
 	return out, nil
 }
 
-// unknown sends the same request with and without fields that the protocol does not
-// have: the plan must be the same.
+// later calls a method that the protocol does not have. Whatever the answer is, it must not end the plugin.
+func later(ctx context.Context, conn *grpc.ClientConn, extra []byte) {
+	m := &wire.DescribeRequest{}
+	m.ProtoReflect().SetUnknown(extra)
+	_ = conn.Invoke(ctx, "/dprelease.plugin.v1.Mechanism/Later", m, &wire.DescribeResponse{})
+	_ = conn.Invoke(ctx, "/dprelease.plugin.v9.Later/Later", m, &wire.DescribeResponse{})
+}
+
+// unknown sends the same request with and without fields that the protocol does not have, and after a
+// method that it does not have: the plan must be the same.
 func unknown(ctx context.Context, dial func(context.Context, string) (net.Conn, error), mechanism string, req sdk.PlanRequest) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -170,6 +178,8 @@ func unknown(ctx context.Context, dial func(context.Context, string) (net.Conn, 
 		func(*wire.PlanRequest) {},
 		func(m *wire.PlanRequest) { m.ProtoReflect().SetUnknown(extra) },
 		func(m *wire.PlanRequest) { m.GetPublic().ProtoReflect().SetUnknown(extra) },
+		func(m *wire.PlanRequest) { m.GetPublic().GetColumns()[0].ProtoReflect().SetUnknown(extra) },
+		func(*wire.PlanRequest) { later(ctx, conn, extra) },
 	} {
 		m, err := wire.FromPlanRequest(mechanism, req)
 		if err != nil {

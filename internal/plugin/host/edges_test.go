@@ -154,7 +154,7 @@ func TestRawEdges(t *testing.T) {
 		"noise-retry":         CodeNoiseMismatch, "noise-parallel": CodeNoiseMismatch,
 		"broker-flood": CodeProtocol,
 		"no-lane":      CodeProtocol,
-		"ok":           "", "header-value": "",
+		"ok":           "", "header-value": "", "unknown-method": "",
 	} {
 		if early := strings.HasPrefix(mode, "early-result"); testing.Short() && (early || len(mode)%3 != 0) {
 			continue // a third of them
