@@ -147,10 +147,11 @@ func callsOf(e privacy.Event) []privacy.Event {
 
 // deviations are further columns of a finish: of a noisy sum that is called n, n_sd is the standard deviation of its noise.
 func deviations(e privacy.Event, f *sdk.Finish) (out []sdk.Constant) {
+	columns := columnsOf(f)
 	for k, call := range callsOf(e) {
 		for i, unit := range f.Noise[k].Units {
 			name := f.Noise[k].Columns[i] + "_sd"
-			if !slices.ContainsFunc(columnsOf(f), func(c formula.Column) bool { return c.Name == name }) {
+			if !slices.ContainsFunc(columns, func(c formula.Column) bool { return c.Name == name }) {
 				out = append(out, sdk.Constant{Name: name, Numbers: []float64{unit * sdk.NoiseDeviation(call)}})
 			}
 		}
@@ -160,9 +161,9 @@ func deviations(e privacy.Event, f *sdk.Finish) (out []sdk.Constant) {
 
 // errors are the expected errors of the output columns that are a noisy sum as it is.
 func (q *Queries) errors(plan sdk.Plan) (out []sdk.ExpectedError) {
-	calls := callsOf(plan.Event)
+	calls, columns := callsOf(plan.Event), columnsOf(plan.Finish)
 	for _, o := range plan.Output {
-		f, err := expression(o, columnsOf(plan.Finish))
+		f, err := expression(o, columns)
 		said := slices.ContainsFunc(plan.Errors, func(e sdk.ExpectedError) bool { return e.Field == o.Name })
 		if err != nil || f.Root.Op != formula.Read || said {
 			continue // New says what is wrong
