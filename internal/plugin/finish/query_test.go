@@ -474,3 +474,29 @@ func TestCountsByTheirProduct(t *testing.T) {
 		}
 	}
 }
+
+// A value that is no number adds nothing, wherever it stands and whatever the batch says of it.
+func TestWhatIsNoNumberAddsNothing(t *testing.T) {
+	for _, text := range []string{"x", "x + 0", "x * 1", "abs(x)", "x > -5.0 ? x : 0.0"} {
+		for _, wrong := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for _, rows := range []int{1, 3, 4096, 5000} {
+				xs := make([]float64, rows)
+				for i := range xs {
+					xs[i] = 1
+				}
+				xs[rows/2] = wrong
+				query := sdk.Query{Coordinates: []sdk.Coordinate{{Value: text, Low: -1, High: 3, Lattice: 1}}}
+				q, err := NewQueries(planOf(query), publicOf(x(-1, 3)), "", 1)
+				if err != nil {
+					t.Fatal(text, err)
+				}
+				if err := q.Write(sdk.Batch{Rows: rows, Columns: []sdk.Values{{Float64: xs}}}); err != nil {
+					t.Fatal(err)
+				}
+				if got := q.Sums()[0][0]; got != int64(rows-1) {
+					t.Errorf("%s, %v in %d rows: %d", text, wrong, rows, got)
+				}
+			}
+		}
+	}
+}
