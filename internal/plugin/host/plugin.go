@@ -178,9 +178,7 @@ func (p *Plugin) connect(ctx context.Context) error {
 		}
 		return p.fault(CodeStart)
 	case <-ctx.Done():
-		if pr := p.runner.process(); pr != nil {
-			pr.Kill(p.limits.Grace)
-		}
+		p.runner.giveUp(p.limits.Grace) // the process may only be starting
 		<-done
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return p.fault(CodeTimeout)

@@ -179,10 +179,19 @@ func TestCancel(t *testing.T) {
 		checkCode(t, err, CodeCanceled)
 		checkGone(t, m, p.dir.Path)
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	_, err := Start(ctx, command(t, "silent"), Limits{})
-	checkCode(t, err, CodeCanceled)
+	for _, after := range []time.Duration{0, 50 * time.Millisecond} { // before there is a process, and most likely behind
+		ctx, cancel := context.WithCancel(context.Background())
+		if after == 0 {
+			cancel()
+		}
+		time.AfterFunc(after, cancel)
+		began := time.Now()
+		_, err := Start(ctx, command(t, "silent"), Limits{}) // it sleeps for a minute
+		checkCode(t, err, CodeCanceled)
+		if took := time.Since(began); took > 40*time.Second {
+			t.Errorf("a start that was canceled after %s ends after %s", after, took)
+		}
+	}
 }
 
 // A plugin that dies, or answers early, while rows are still fed ends the feed.

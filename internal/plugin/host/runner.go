@@ -26,6 +26,7 @@ type pluginRunner struct {
 	p    *sandbox.Process
 	err  error  // why it did not start
 	addr string // the socket that the handshake names
+	late bool   // nobody waits for it any more
 
 	rejected atomic.Bool // the first line was no handshake
 	drained  sync.WaitGroup
@@ -38,9 +39,13 @@ func (r *pluginRunner) Start(context.Context) error {
 	p, err := r.start()
 	r.mu.Lock()
 	r.p, r.err = p, err
+	late := r.late
 	r.mu.Unlock()
 	if err != nil {
 		return err
+	}
+	if late {
+		p.Kill(time.Second)
 	}
 	var lineW *io.PipeWriter
 	r.line, lineW = io.Pipe()
@@ -87,6 +92,17 @@ func (r *pluginRunner) process() *sandbox.Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.p
+}
+
+// giveUp kills the process, as soon as there is one.
+func (r *pluginRunner) giveUp(grace time.Duration) {
+	r.mu.Lock()
+	r.late = true
+	p := r.p
+	r.mu.Unlock()
+	if p != nil {
+		p.Kill(grace)
+	}
 }
 
 // failed returns the error that kept the process from starting, or nil.
