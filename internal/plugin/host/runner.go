@@ -56,7 +56,7 @@ func (r *pluginRunner) Start(context.Context) error {
 		// the other ends must not keep us waiting.
 		guard.Quietly(func() {
 			<-p.Done()
-			soon := time.Now().Add(20 * time.Millisecond)
+			soon := time.Now().Add(patience)
 			_ = p.Stdout.SetReadDeadline(soon)
 			_ = p.Stderr.SetReadDeadline(soon)
 		})
@@ -119,15 +119,20 @@ func (r *pluginRunner) socket() string {
 	return r.addr
 }
 
-// stop releases what is left once the tree is gone. Closing our ends ends the
-// drains even where a process that we could not find still holds the others.
+// patience is the time in which what an ended process printed is read.
+const patience = 200 * time.Millisecond
+
+// stop reads what the process printed, and releases what is left once the tree is gone. Closing our
+// ends ends the drains even where a process that we could not find still holds the others.
 func (r *pluginRunner) stop() {
 	if r.p == nil {
 		return
 	}
-	r.p.Close()
 	r.line.Close()
+	late := time.AfterFunc(2*patience, func() { guard.Quietly(r.p.Close) })
 	r.drained.Wait()
+	late.Stop()
+	r.p.Close()
 }
 
 func (r *pluginRunner) Wait(context.Context) error {
