@@ -21,8 +21,9 @@ import (
 
 const root = "../.."
 
-// lean are the flags of go build with which plugin new tells to build.
-var lean = []string{"-trimpath", "-ldflags=-s", "-tags=grpcnotrace"}
+// lean are the flags of go build with which plugin new tells to build, without -trimpath: that would compile the standard
+// library and gRPC once more, for a minute of a processor.
+var lean = []string{"-ldflags=-s", "-tags=grpcnotrace"}
 
 // goRun runs the go command without a network in a module of its own.
 func goRun(t *testing.T, dir string, args ...string) {
