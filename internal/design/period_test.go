@@ -106,7 +106,7 @@ func TestExamplesOpen(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		if after := read(title); after == nil || language.Digest(after) != language.Digest(before) {
+		if after := read(title); after == nil || after.Digest() != before.Digest() {
 			t.Errorf("%s: a title makes it another job:\n%s", file, title)
 		}
 		at := []string{"releases", "0", "guarantee", "epsilon"}
@@ -115,7 +115,7 @@ func TestExamplesOpen(t *testing.T) {
 			if err != nil || away == string(b) {
 				t.Errorf("%s: %v", file, err)
 			}
-			if back, err := Edit(away, Change{Path: at, Value: n.Value}); err != nil || len(back) > len(b) || language.Digest(read(back)) != language.Digest(before) {
+			if back, err := Edit(away, Change{Path: at, Value: n.Value}); err != nil || len(back) > len(b) || read(back).Digest() != before.Digest() {
 				t.Errorf("%s: there and back (%v):\n%s", file, err, back)
 			}
 		}

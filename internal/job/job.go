@@ -44,6 +44,7 @@ type Job struct {
 
 	pos  map[string]Pos
 	pack Packed
+	in   Language
 }
 
 // Dataset holds the public facts about the table.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/ledger"
@@ -35,7 +34,7 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	r := report.Report{
 		Version:   report.Version,
 		Tool:      report.Tool{Name: "dprelease", Version: version},
-		Job:       report.Job{Name: j.Name, Digest: language.Digest(j)},
+		Job:       report.Job{Name: j.Name, Digest: j.Digest()},
 		Dataset:   datasetReport(j),
 		Guarantee: g,
 	}

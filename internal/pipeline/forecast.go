@@ -41,7 +41,7 @@ func forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 		return nil, failure.OfLedger(ctx, err)
 	}
 	defer l.Close()
-	standing, err := l.Look(ctx, p.JobDigest(), "")
+	standing, err := l.Look(ctx, p.Job.Digest(), "")
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
@@ -33,7 +32,7 @@ func taken(j *job.Job, files []ledger.File) error {
 	problem := func(message, hint string) error { return j.Wrong("output.dir", message, hint) }
 	r, ok := output.StoredReport(dir)
 	slice := plan.AccountOf(j).Slice
-	mine := ok && r.Job.Digest == language.Digest(j)
+	mine := ok && r.Job.Digest == j.Digest()
 	switch {
 	case len(files) > 0 && mine:
 		return problem("holds these releases, but "+output.Difference(dir, files),

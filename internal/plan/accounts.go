@@ -2,7 +2,6 @@ package plan
 
 import (
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -19,7 +18,7 @@ func (p *Priced) Request(ids map[string]string) (ledger.Request, error) {
 	limit := LimitOf(p.Job)
 	q.Account, q.Opening, q.Own, q.OwnLife = AccountOf(p.Job), OpeningOf(limit), &limit, LifetimeOf(p.Job)
 	q.Opening.Lifetime = q.OwnLife
-	q.Job, q.Digest, q.Keeps = p.Job.Name, p.JobDigest(), p.Keeps()
+	q.Job, q.Digest, q.Keeps = p.Job.Name, p.Job.Digest(), p.Keeps()
 	for _, r := range p.Releases() {
 		q.Charges = append(q.Charges, ledger.Charge{Name: r.Job.Name, Epsilon: r.Answer.Epsilon, Delta: r.Answer.Delta})
 	}
@@ -30,12 +29,6 @@ func (p *Priced) Request(ids map[string]string) (ledger.Request, error) {
 	}
 	return q, nil
 }
-
-// JobDigest is the digest of the job.
-func (p *Planned) JobDigest() string { return language.Digest(p.Job) }
-
-// CollectedText returns the words of the job for how its table was drawn, which a node of the account pins.
-func (p *Planned) CollectedText() string { return language.CollectedText(p.Job.Dataset.Collected) }
 
 // steps lists all that a run does at the nodes of its account, and what it says that this costs.
 func (p *Priced) steps(ids map[string]string) (q ledger.Request, err error) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -107,7 +106,7 @@ type SeriesStart struct {
 
 // StepPlan names one step of the series of a job in the ledger.
 func StepPlan(j *job.Job, period string) string {
-	sum := sha256.Sum256([]byte("dprelease series step 1\n" + language.SeriesDigest(j) + "\n" + period))
+	sum := sha256.Sum256([]byte("dprelease series step 1\n" + j.SeriesDigest() + "\n" + period))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -6,7 +6,6 @@ import (
 	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
@@ -45,7 +44,7 @@ type division struct {
 // the ρ of its events, compared exactly. Nothing rests on how the shares were found.
 // Proof: spend.proof.md.
 func (f *Draft) divide(ctx context.Context, j *job.Job) (*Priced, error) {
-	whole, ok := language.Rest(j)
+	whole, ok := j.Rest()
 	if !ok {
 		return nil, failure.New(failure.ExitBug, "PLAN_UNSOUND", "budget.spend leaves nothing to divide")
 	}
@@ -58,7 +57,7 @@ func (f *Draft) divide(ctx context.Context, j *job.Job) (*Priced, error) {
 		for i, p := range parts {
 			exact[i] = new(big.Rat).SetFloat64(p)
 		}
-		shared, err := language.Divide(j, larger, exact)
+		shared, err := j.Divide(larger, exact)
 		if err != nil {
 			return nil, job.Problems{j.Problem("budget.spend", err.Error(), "say a smaller delta")}
 		}
@@ -223,7 +222,7 @@ func (p *Priced) larger(ctx context.Context, try func(factor float64) (*Planned,
 
 // SharesExceed reports whether the shares of budget.spend add up to more than it leaves.
 func (p *Planned) SharesExceed() bool {
-	whole, _ := language.Rest(p.Job)
+	whole, _ := p.Job.Rest()
 	sum := new(big.Rat)
 	for _, r := range p.sharing() {
 		sum.Add(sum, r.Job.Guarantee.Epsilon)

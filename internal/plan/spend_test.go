@@ -106,9 +106,9 @@ func TestSpendIsKept(t *testing.T) {
 func TestSpendIsComparedWithThePlan(t *testing.T) {
 	for _, replace := range tier.Some([][]string{noDelta, nil, inRho}, 3) {
 		j := spending(t, replace...)
-		whole, _ := language.Rest(j)
+		whole, _ := j.Rest()
 		for name, broken := range map[string]job.Guarantee{"the rest": whole, "all of it": *j.Budget.Spend} {
-			shared, err := language.Divide(j, broken, []*big.Rat{big.NewRat(1, 1), big.NewRat(1, 1), big.NewRat(1, 1), big.NewRat(1, 1)})
+			shared, err := j.Divide(broken, []*big.Rat{big.NewRat(1, 1), big.NewRat(1, 1), big.NewRat(1, 1), big.NewRat(1, 1)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestSharesAddUpToAtMostTheWhole(t *testing.T) {
 		for i := range parts {
 			parts[i] = new(big.Rat).SetFloat64(rng.ExpFloat64() + 1e-9)
 		}
-		shared, err := language.Divide(j, whole, parts)
+		shared, err := j.Divide(whole, parts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestSharesAreAFunctionOfTheJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if language.Digest(p.Job) != language.Digest(j) {
+		if p.Job.Digest() != j.Digest() {
 			t.Error("the shares change the digest")
 		}
 		text := ""
@@ -197,7 +197,7 @@ func TestSharesAreAFunctionOfTheJob(t *testing.T) {
 		t.Errorf("shares are %s, and then %s", told[0], told[1])
 	}
 	plain, heavy := spending(t, noDelta...), spending(t, append([]string{"weight: 2", "weight: 3"}, noDelta...)...)
-	if language.Digest(plain) == language.Digest(heavy) {
+	if plain.Digest() == heavy.Digest() {
 		t.Error("another weight has the same digest")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
@@ -21,7 +20,7 @@ func (y *yearly) begin(l *ledger.Ledger) {
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	q.Account, q.Opening, q.Job, q.Digest = plan.AccountOf(j), plan.OpeningOf(plan.LimitOf(j)), j.Name, language.Digest(j)
+	q.Account, q.Opening, q.Job, q.Digest = plan.AccountOf(j), plan.OpeningOf(plan.LimitOf(j)), j.Name, j.Digest()
 	q.Plan, q.Content, q.SliceKind, q.Steps[0].Does.At = y.plan.Step().Plans[0], ledger.SeriesContent, ledger.TextSlices, 1
 	if _, err := l.Debit(y.t.Context(), q); err != nil {
 		y.t.Fatal(err)

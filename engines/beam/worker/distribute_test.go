@@ -428,7 +428,7 @@ func TestEngineIsNoPartOfTheDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return language.Digest(j)
+		return j.Digest()
 	}
 	if read(text) != read(text+"engine: {runner: flink, options: {endpoint: \"localhost:8099\"}}\n") {
 		t.Error("the engine changes the digest: an earlier release would be paid for again")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -96,7 +95,7 @@ const namespace = "dprelease"
 // RunID names the run of a job. It is the same when the run is tried again, because it is
 // made from what the job asks for.
 func RunID(j *job.Job) string {
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(home+"#"+namespace+"#"+language.Digest(j))).String()
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(home+"#"+namespace+"#"+j.Digest())).String()
 }
 
 // event is the event of one type.

@@ -9,7 +9,8 @@ import (
 )
 
 // Said writes the draw down in one way: two jobs say the same of it exactly if the texts are equal. // P36
-func CollectedText(c *job.Collected) string {
+// Collected returns the facts of a collection.
+func (spoken) Collected(c *job.Collected) string {
 	text, err := json.Marshal(collected().fact(c))
 	if err != nil {
 		return "" // plain values always marshal

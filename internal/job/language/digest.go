@@ -10,6 +10,9 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 )
 
+// spoken is the language of a job that was read.
+type spoken struct{}
+
 // Digest returns the SHA-256, in hex, of the question that the job asks. The digest and the
 // content of the columns that the job reads name a release: for the same name the ledger
 // returns the stored bytes, and spends nothing.
@@ -33,7 +36,7 @@ import (
 // drawn once, and the guarantee under which they were drawn was debited. Other bytes for
 // the same question would cost a second debit, and two answers tell more than one. To get
 // the smaller noise of a later version, give the job another name.
-func Digest(j *job.Job) string {
+func (spoken) Digest(j *job.Job) string {
 	return digestOf(language(), j)
 }
 

@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if len(language.Digest(j)) != 64 {
+		if len(j.Digest()) != 64 {
 			t.Fatal("no digest")
 		}
 		if !j.Dataset.Relation.Valid() || len(j.Releases) == 0 || j.Name == "" || (j.Budget.Limit.Epsilon == nil) == (j.Budget.Limit.Rho == nil) || j.Budget.Limit.Delta == nil {

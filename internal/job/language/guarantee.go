@@ -1,7 +1,6 @@
 package language
 
 import (
-	"fmt"
 	"math/big"
 
 	"gopkg.in/yaml.v3"
@@ -9,12 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/privacy/rational"
 )
-
-// shownDelta is the δ at which a ρ is translated where the job says none, and where it
-// decides nothing: the budget is a ρ as well.
-var shownDelta = big.NewRat(1, 1_000_000)
 
 // guarantee is a mapping with epsilon and delta, or with rho.
 func guarantee() kind[job.Guarantee] {
@@ -88,42 +82,20 @@ func (k *checker) rhoOf(i int, r *job.Release) {
 		k.wrong(path, "say delta, or give budget.limit in rho", rhoAtDelta)
 		return
 	default:
-		g.Delta = shownDelta
+		g.Delta = job.ShownDelta
 	}
-	if err := translate(g, k.j.Dataset.Relation); err != nil {
+	if err := job.Translate(g, k.j.Dataset.Relation); err != nil {
 		k.wrong(job.Key(path, "rho"), "say a smaller delta", "%v", err)
 	}
 }
 
 const rhoAtDelta = "needs a delta above 0: the budget is in ε and δ, and a rho stands for an ε at some δ"
 
-// translate finds the ε that ρ stands for at δ.
-func translate(g *job.Guarantee, rel privacy.Relation) error {
-	if !rel.Valid() {
-		return nil // told already
-	}
-	a, err := privacy.EpsilonAt(privacy.ZCDP{Rho: rational.Up(g.Rho)}, rel, rational.Down(g.Delta))
-	if eps := new(big.Rat).SetFloat64(a.Epsilon); err == nil && eps != nil && eps.Sign() > 0 {
-		g.Epsilon = eps
-		return nil
-	}
-	return fmt.Errorf("stands for no ε at this δ")
-}
-
-// InRho is a guarantee in ρ, with the ε that it stands for at δ.
-func InRho(rho, delta *big.Rat, rel privacy.Relation) (job.Guarantee, error) {
-	g := job.Guarantee{Rho: rho, Delta: delta}
-	if delta == nil || delta.Sign() == 0 {
-		g.Delta = shownDelta
-	}
-	return g, translate(&g, rel)
-}
-
 // ParseGuarantee reads a guarantee as a report writes it: ε and δ, or a ρ at a δ.
 func ParseGuarantee(epsilon, delta, rho string, at *big.Rat, rel privacy.Relation) (g job.Guarantee, err error) {
 	if rho != "" {
 		if g.Rho, err = ParseAmount(rho); err == nil {
-			g, err = InRho(g.Rho, at, rel)
+			g, err = job.InRho(g.Rho, at, rel)
 		}
 		return g, err
 	}

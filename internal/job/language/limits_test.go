@@ -90,7 +90,7 @@ func TestTenThousandReleases(t *testing.T) {
 	if p := j.Pos("releases[9999].params.column"); p.Line != 14+7*9999+6 || p.Column != 7 {
 		t.Errorf("last column stands at %v", p)
 	}
-	if len(language.Digest(j)) != 64 {
+	if len(j.Digest()) != 64 {
 		t.Error("no digest")
 	}
 }

@@ -48,6 +48,7 @@ func Parse(file string, data []byte, o Options) (*job.Job, error) {
 
 func parse(file, dir string, data []byte, o Options) (*job.Job, error) {
 	j := &job.Job{File: file, Dir: dir}
+	j.Speaks(spoken{})
 	o.Getenv = packing(j, data, o)
 	c := newCursor(file, dir, o.Getenv)
 	c.set = o.Set

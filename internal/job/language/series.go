@@ -79,18 +79,6 @@ func seriesRow() kind[job.SeriesRow] {
 		}}
 }
 
-// SeriesDigest names the question of a series: all that Digest names, without the period and without what
-// is public arithmetic on the measurements.
-func SeriesDigest(j *job.Job) string {
-	same := j.AtPeriod("")
-	same.Series = slices.Clone(j.Series)
-	for i := range same.Series {
-		s := &same.Series[i]
-		s.Publish, s.Weights, s.Goal = nil, nil, ""
-	}
-	return Digest(same)
-}
-
 // series finds what is wrong with the series of a job (P31).
 func (k *checker) series() {
 	for i := range k.j.Releases {

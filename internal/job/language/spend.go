@@ -35,11 +35,11 @@ func (k *checker) spend() {
 		return
 	}
 	k.withinLimit(path, s)
-	if s.Rho != nil && orZero(s.Delta).Sign() == 0 && k.j.Budget.Limit.Rho == nil {
+	if s.Rho != nil && (s.Delta == nil || s.Delta.Sign() == 0) && k.j.Budget.Limit.Rho == nil {
 		k.wrong(path, "say delta, or give budget.limit in rho", rhoAtDelta)
 		return
 	}
-	rest, ok := Rest(k.j)
+	rest, ok := k.j.Rest()
 	if !ok {
 		k.wrong(path, "say a larger one, or smaller guarantees",
 			"leaves nothing for the releases without a guarantee: the guarantees of other releases and of keys use it up")
@@ -51,7 +51,7 @@ func (k *checker) spend() {
 			weights = append(weights, cmp.Or(r.Weight, big.NewRat(1, 1)))
 		}
 	}
-	if divided, err := Divide(k.j, rest, weights); err == nil {
+	if divided, err := k.j.Divide(rest, weights); err == nil {
 		k.j.Releases = divided.Releases
 	}
 }
@@ -78,94 +78,4 @@ func (k *checker) withinLimit(path string, s *job.Guarantee) {
 			k.wrong(job.Key(path, part.name), "", "must not exceed budget.limit (%s > %s)", rational.Format(part.spend), rational.Format(part.most))
 		}
 	}
-}
-
-// Rest is the part of budget.spend that its sharing releases divide: budget.spend less every
-// other guarantee of the job. It returns false where nothing is left.
-func Rest(j *job.Job) (job.Guarantee, bool) {
-	s := j.Budget.Spend
-	rest := job.Guarantee{Epsilon: new(big.Rat), Delta: new(big.Rat).Set(orZero(s.Delta))}
-	amount := rest.Epsilon.Set(orZero(s.Epsilon))
-	if s.Rho != nil {
-		rest.Rho = new(big.Rat).Set(s.Rho)
-		amount = rest.Rho
-	}
-	take := func(g job.Guarantee) {
-		if s.Rho != nil && g.Rho != nil {
-			amount.Sub(amount, g.Rho)
-		} else if s.Rho == nil {
-			amount.Sub(amount, orZero(g.Epsilon))
-		}
-		rest.Delta.Sub(rest.Delta, orZero(g.Delta))
-	}
-	for _, r := range j.Releases {
-		if !r.Shares {
-			take(r.Guarantee)
-		}
-		if r.Keys != nil && r.Keys.From == "" {
-			take(r.Keys.Guarantee)
-		}
-	}
-	if s.Rho != nil && rest.Delta.Sign() < 0 {
-		rest.Delta.SetInt64(0) // a δ beside a ρ only says where the ρ is translated
-	}
-	return rest, amount.Sign() > 0 && rest.Delta.Sign() >= 0
-}
-
-// Divide returns the job with the shares of a whole that belong to parts: one part, of any
-// size above 0, for each release that shares, in their order. δ is divided evenly. A share
-// is rounded down to four digits, so that it can be read, and shares never add up
-// to more than the whole.
-func Divide(j *job.Job, whole job.Guarantee, parts []*big.Rat) (*job.Job, error) {
-	out := *j
-	out.Releases = append([]job.Release(nil), j.Releases...)
-	sum := new(big.Rat)
-	for _, p := range parts {
-		sum.Add(sum, p)
-	}
-	part := func(of, p, in *big.Rat) *big.Rat {
-		return shortened(new(big.Rat).Mul(of, new(big.Rat).Quo(p, in)))
-	}
-	at := 0
-	for i := range out.Releases {
-		r := &out.Releases[i]
-		if !r.Shares {
-			continue
-		}
-		g := job.Guarantee{Delta: part(whole.Delta, big.NewRat(1, 1), big.NewRat(int64(len(parts)), 1))}
-		if whole.Rho == nil {
-			g.Epsilon = part(whole.Epsilon, parts[at], sum)
-		} else {
-			var err error
-			if g, err = InRho(part(whole.Rho, parts[at], sum), g.Delta, j.Dataset.Relation); err != nil {
-				return nil, err
-			}
-		}
-		r.Guarantee = g
-		at++
-	}
-	return &out, nil
-}
-
-// shortened rounds a positive number down to four digits.
-func shortened(r *big.Rat) *big.Rat {
-	if r.Sign() <= 0 {
-		return new(big.Rat)
-	}
-	ten, unit, most := big.NewRat(10, 1), big.NewRat(1, 1), big.NewRat(10_000, 1)
-	for scaled := new(big.Rat).Set(r); scaled.Cmp(most) >= 0; scaled.Quo(scaled, ten) {
-		unit.Mul(unit, ten)
-	}
-	for scaled := new(big.Rat).Mul(r, ten); scaled.Cmp(most) < 0; scaled.Mul(scaled, ten) {
-		unit.Quo(unit, ten)
-	}
-	steps := new(big.Rat).Quo(r, unit)
-	return unit.Mul(unit, new(big.Rat).SetInt(new(big.Int).Quo(steps.Num(), steps.Denom())))
-}
-
-func orZero(r *big.Rat) *big.Rat {
-	if r == nil {
-		return new(big.Rat)
-	}
-	return r
 }

@@ -238,7 +238,7 @@ type priced struct {
 func (u *subject) price(ctx context.Context, v variant) (priced, error) {
 	p := priced{job: u.with(v)}
 	if p.job.Budget.Spend != nil {
-		if _, ok := language.Rest(p.job); !ok {
+		if _, ok := p.language.Rest(); !ok {
 			return p, job.Problems{u.job.Problem("budget.spend", "leaves nothing to divide", "")}
 		}
 	}

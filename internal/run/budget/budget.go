@@ -41,7 +41,7 @@ func New(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable, ids map[string]st
 	if err != nil {
 		return nil, err
 	}
-	return &Budget{plan: p, tables: tables, ids: ids, options: o, Ledger: l, key: p.JobDigest(), columns: columnTags(p, l, t)}, nil
+	return &Budget{plan: p, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t)}, nil
 }
 
 // defaultWait is the time that a run waits for another one of the same job.

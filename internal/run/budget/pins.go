@@ -22,7 +22,7 @@ var pinsOf = map[string]func(*plan.Priced) []ledger.Pin{
 	ledger.KindSeries: func(*plan.Priced) []ledger.Pin { return nil },
 	ledger.KindCollected: func(p *plan.Priced) []ledger.Pin {
 		c := p.Job.Dataset.Collected
-		return []ledger.Pin{sizePin(p), {Name: "dataset.collected", Is: p.CollectedText()}, {Name: "dataset.frame", Is: said(c.FrameSHA256)}}
+		return []ledger.Pin{sizePin(p), {Name: "dataset.collected", Is: p.Job.CollectedText()}, {Name: "dataset.frame", Is: said(c.FrameSHA256)}}
 	},
 	// The rows of a kept draw are known by their places, which follow from the order of the units.
 	ledger.KindDraw: func(p *plan.Priced) []ledger.Pin {

@@ -145,7 +145,7 @@ func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (
 func newLook(p *plan.Planned) *Look {
 	l := &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1,
 		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Releases: []LookRelease{}, Failures: []LookedFailure{}}
-	l.Job.Name, l.Job.Digest = p.Job.Name, p.JobDigest()
+	l.Job.Name, l.Job.Digest = p.Job.Name, p.Job.Digest()
 	return l
 }
 
