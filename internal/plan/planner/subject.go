@@ -215,7 +215,7 @@ func (u *subject) with(v variant) *job.Job {
 			r.Guarantee.Epsilon = v.epsilon
 		}
 		if r.Name == u.release.Name && v.rho != nil {
-			if g, err := language.InRho(v.rho, r.Guarantee.Delta, j.Dataset.Relation); err == nil {
+			if g, err := job.InRho(v.rho, r.Guarantee.Delta, j.Dataset.Relation); err == nil {
 				r.Guarantee = g
 			}
 		}
@@ -238,7 +238,7 @@ type priced struct {
 func (u *subject) price(ctx context.Context, v variant) (priced, error) {
 	p := priced{job: u.with(v)}
 	if p.job.Budget.Spend != nil {
-		if _, ok := p.language.Rest(); !ok {
+		if _, ok := p.job.Rest(); !ok {
 			return p, job.Problems{u.job.Problem("budget.spend", "leaves nothing to divide", "")}
 		}
 	}
