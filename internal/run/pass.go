@@ -40,7 +40,7 @@ func (p *pass) run(ctx context.Context, visit func(b table.Batch) error) error {
 	})
 }
 
-// Scan reads columns of all rows as they stand.
-func (o *OpenedTable) Scan(ctx context.Context, columns []string, visit func(b table.Batch) error) error {
+// Read reads columns of all rows as they stand.
+func (o *OpenedTable) Read(ctx context.Context, columns []string, visit func(b table.Batch) error) error {
 	return (&pass{source: o.rows, content: o.Content, columns: columns}).run(ctx, visit)
 }

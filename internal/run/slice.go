@@ -45,7 +45,7 @@ func (o *OpenedTable) sliced(ctx context.Context, column string, values []string
 	drop := job.Handling{Rule: job.Drop}
 	p := NewPreparer(job.Column{Name: column, Type: job.Category, Domain: values, Missing: drop, Outside: drop})
 	whole := OpenedTable{rows: o.Table, Content: o.Content}
-	err := whole.Scan(ctx, []string{column}, func(b table.Batch) error {
+	err := whole.Read(ctx, []string{column}, func(b table.Batch) error {
 		ready, err := p.Prepare(b.Columns[0], b.Rows)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ import (
 func (o *OpenedTable) SliceContent(ctx context.Context, key table.Key,
 	names []string) (whole table.Fingerprint, each map[string]table.Fingerprint, err error) {
 	sum := o.newSliceSum(key, names)
-	if err = o.Scan(ctx, sum.names, sum.add); err != nil {
+	if err = o.Read(ctx, sum.names, sum.add); err != nil {
 		return whole, nil, err
 	}
 	return sum.done(o.Rows())

@@ -184,7 +184,7 @@ func (o *OpenedTable) number(ctx context.Context, j *job.Job) (_ *tableNumbers, 
 // addKeys adds the rows of a table to an index. What several tables share is compared as keyOf says, and what one table has as
 // it stands.
 func (o *OpenedTable) addKeys(ctx context.Context, index *units.Index, column string, nulls units.NullUnits) error {
-	return o.Scan(ctx, []string{column}, func(b table.Batch) error {
+	return o.Read(ctx, []string{column}, func(b table.Batch) error {
 		key := b.Columns[0]
 		if o.shares {
 			key = keyOf(key, b.Rows)

@@ -62,7 +62,7 @@ func (r *Runner) settleWave(ctx context.Context) error { // P34
 		if !own {
 			return errAllotment
 		}
-		err := t.Scan(ctx, []string{key}, func(b table.Batch) error {
+		err := t.Read(ctx, []string{key}, func(b table.Batch) error {
 			keys := keyOf(b.Columns[0], b.Rows)
 			for row := range b.Rows {
 				in := b.Columns[0].Null(row)

@@ -115,7 +115,7 @@ func (w *Worker) Scatter(ctx context.Context, order []byte, i int) (pieces [][]b
 		if err != nil {
 			return nil, err
 		}
-		err = t.Scan(ctx, e.columns, func(b table.Batch) error {
+		err = t.Read(ctx, e.columns, func(b table.Batch) error {
 			s.add(b)
 			return nil
 		})
