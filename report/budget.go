@@ -22,7 +22,7 @@ func account(w words, r *Report) document.Section {
 		t.Head = append(t.Head, document.Head{Name: w.t(name), Number: true})
 	}
 	for _, a := range b.Amounts {
-		row := []document.Cell{{Text: a.symbol()}}
+		row := []document.Cell{{Text: a.Symbol()}}
 		for _, text := range []string{before(a), amount(a.Cost, true), amount(a.Spent, true), amount(a.Limit, false), left(w, a)} {
 			row = append(row, document.Cell{Text: text, Number: true})
 		}
@@ -97,14 +97,14 @@ func (b *Budget) gauges(w words) (out []gaugeView) {
 	for _, a := range b.telling(b.Amounts)[:min(len(b.telling(b.Amounts)), shown)] {
 		limit, after := amount(a.Limit, false), amount(a.Spent, true)
 		if limit != "0" && after != "0" {
-			out = append(out, gaugeView{gauge(a), w.t("budget.gauge_text", a.symbol(), before(a), amount(a.Cost, true), left(w, a), limit)})
+			out = append(out, gaugeView{gauge(a), w.t("budget.gauge_text", a.Symbol(), before(a), amount(a.Cost, true), left(w, a), limit)})
 		}
 	}
 	return out
 }
 
-// symbol is the sign of the unit of an amount, and its name where there is none.
-func (a Amount) symbol() string {
+// Symbol returns the sign of the unit of an amount, and its name where there is none.
+func (a Amount) Symbol() string {
 	return cmp.Or(map[string]string{"epsilon": "ε", "delta": "δ", "rho": "ρ"}[a.Unit], a.Unit)
 }
 
@@ -112,7 +112,7 @@ func (a Amount) symbol() string {
 func amountWords(w words, all []Amount) string {
 	var out []string
 	for _, a := range all {
-		text := a.symbol() + "\u00a0" + amount(a.Spent, true)
+		text := a.Symbol() + "\u00a0" + amount(a.Spent, true)
 		if a.Limit != "" {
 			text = w.t("budget.of", text, amount(a.Limit, false))
 		}

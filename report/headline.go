@@ -243,7 +243,7 @@ func (r *result) verdict(report *Report, id int) verdictView {
 	default:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.whole_label"), w.t("verdict.whole")
 	}
-	if marked := e.Marked(); e.Partial() && v.Grade == "good" {
+	if marked := e.marked(w); e.Partial() && v.Grade == "good" {
 		v.Grade, v.Label, v.Text = "fair", w.t("verdict.part_label", marked), w.t("verdict.part")
 	}
 	if blank > 0 {

@@ -101,12 +101,16 @@ func (e Release) StatusColumn() string {
 	return e.Limits.Status
 }
 
-// Marked returns the marks of a release, "" for none.
-func (e Release) Marked() string {
+// marked names the marks of a release, "" for none.
+func (e Release) marked(w words) string {
 	if e.Limits == nil {
 		return ""
 	}
-	return strings.Join(e.Limits.Marks, ", ")
+	var out []string
+	for _, m := range e.Limits.Marks {
+		out = append(out, w.t("mark."+m))
+	}
+	return strings.Join(out, ", ")
 }
 
 // ColumnLimit is the treatment of the values of one column.

@@ -218,7 +218,7 @@ func (r *result) series(id string) bool {
 	}
 	r.under = append(r.under, r.w.t("series.band"))
 	if r.release.Partial() {
-		r.under = append(r.under, r.w.t("series.part", r.release.Marked()))
+		r.under = append(r.under, r.w.t("series.part", r.release.marked(r.w)))
 	}
 	if n := len(o.keys); n > 1 {
 		r.under = append(r.under, r.w.t("series.scales"))

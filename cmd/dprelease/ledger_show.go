@@ -65,6 +65,8 @@ type shownSlice struct {
 	Exact  []string `json:"spent_exact"` // fractions, in the account's units
 }
 
+func (m shownAmount) symbol() string { return report.Amount{Unit: m.Unit}.Symbol() }
+
 // rest formats the amount that is left, for people.
 func (m shownAmount) rest() string {
 	if m.Left == "0" && m.Limit != "0" {

@@ -42,20 +42,20 @@ func (a *shownAccount) writeAmounts(t *tabwriter.Writer) error {
 	if a.SlicesBy == "" {
 		fmt.Fprintln(t, "  \tspent\tleft\tlimit")
 		for _, m := range a.telling(a.Amounts) {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", m.Unit, m.Spent, m.rest(), m.Limit)
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", m.symbol(), m.Spent, m.rest(), m.Limit)
 		}
 		return cmp.Or(t.Flush(), a.writeOrders(t), a.writeMeaning(t, "", a.account.Spent))
 	}
 	fmt.Fprintln(t, "  \t\tspent\tleft\tlimit")
 	for _, m := range a.telling(a.Amounts) {
-		fmt.Fprintf(t, "  %s in one %s (the largest)\t%s\t%s\t%s\t%s\n", report.A(a.Unit), a.SlicesBy, m.Unit, m.Spent, m.rest(), m.Limit)
+		fmt.Fprintf(t, "  %s in one %s (the largest)\t%s\t%s\t%s\t%s\n", report.A(a.Unit), a.SlicesBy, m.symbol(), m.Spent, m.rest(), m.Limit)
 	}
 	for _, m := range a.telling(a.Life) {
 		rest, limit := m.rest(), m.Limit
 		if limit == "" {
 			rest, limit = "", "none"
 		}
-		fmt.Fprintf(t, "  %s in all of them (%d)\t%s\t%s\t%s\t%s\n", report.A(a.Unit), len(a.tallies), m.Unit, m.Spent, rest, limit)
+		fmt.Fprintf(t, "  %s in all of them (%d)\t%s\t%s\t%s\t%s\n", report.A(a.Unit), len(a.tallies), m.symbol(), m.Spent, rest, limit)
 	}
 	return cmp.Or(t.Flush(), a.writeOrders(t), a.writeMeaning(t, "in one "+a.SlicesBy+", ", a.account.Largest),
 		a.writeMeaning(t, "in all of them, ", a.account.Spent))

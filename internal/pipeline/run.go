@@ -44,8 +44,8 @@ func runPlanned(ctx context.Context, j *Job, o Options) (*Outcome, error) {
 	return nil, budget.ErrMoved
 }
 
-// notLookedAt is said before the debit of a job that is new, where the ledger knows of no look at its data.
-const notLookedAt = "not looked at yet, as far as the ledger knows: check --data finds a wrong domain or unit before it costs the budget"
+// notLookedAt is said before the debit of a job that is new, where the ledger knows of no look at its data. It fits a terminal.
+const notLookedAt = "not looked at yet: check --data finds a wrong domain before it costs the budget"
 
 func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) {
 	if err := begun(j, time.Now()); err != nil {

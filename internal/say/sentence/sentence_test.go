@@ -41,7 +41,7 @@ func read(t *testing.T, root string, out *strings.Builder) {
 }
 
 // looked are the families of texts that are looked up by a name of the report.
-var looked = []string{"mechanism", "design", "method", "believed", "drawn", "without", "rests", "table", "travelled"}
+var looked = []string{"mechanism", "design", "method", "believed", "drawn", "without", "rests", "table", "travelled", "mark"}
 
 // Every language has every text, with the same blanks, and every text is used.
 func TestTexts(t *testing.T) {
