@@ -84,7 +84,7 @@ languages: core ## the tests of the packages for R and Python
 # The packages that start goroutines after a debit. Enumerations repeat one run thousands of
 # times, so they have no race of their own and are left out. It wants a C compiler.
 RACED := ./internal/run/... ./internal/plugin/host ./internal/plugin/calls ./internal/rows/units ./internal/pipeline
-LONG  := Neighbours|Pinned|Enumerat|Charge|Beat|Broken|Weights|Strata|Caps|Random|Changes|Interval|36Months|Shared|Rho|Designs
+LONG  := Neighbours|Pinned|Enumerat|Charge|Beat|Broken|Weights|Strata|Caps|Random|Changes|Interval|FirstRows|36Months|Shared|Rho|Designs
 race: ## the race detector over what starts goroutines after a debit
 	CGO_ENABLED=1 $(GO) test -race -short -shuffle=on -skip '$(LONG)' $(RACED)
 
