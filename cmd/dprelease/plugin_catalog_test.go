@@ -230,7 +230,7 @@ func TestCheckEnds(t *testing.T) {
 		want string
 		exit int
 	}{
-		"out of time": {[]string{"--for", "300ms"}, false, conformance.OutOfTime, 0},
+		"out of time": {[]string{"--for", "300ms"}, false, conformance.OutOfTime, 75},
 		"interrupted": {nil, true, conformance.Interrupted, 130},
 	} {
 		if testing.Short() && c.stop {

@@ -115,6 +115,11 @@ func (e *environment) examine(ctx context.Context, cmd host.Command, x examinati
 	if err := e.Say(v, "%s", v.Text()); err != nil {
 		return err
 	}
+	return exitOf(ctx, v)
+}
+
+// exitOf is the exit code of a verdict: 75 says that the time of the check was over before it was through.
+func exitOf(ctx context.Context, v conformance.Verdict) error {
 	var by command.Interrupted
 	switch {
 	case v.Refuted():
@@ -140,11 +145,11 @@ func (e *environment) examinePiped(ctx context.Context, x examination) error {
 		return e.unchecked(err)
 	}
 	v := conformance.NewVerdict("", "", r)
-	p.Verdict(v.Text())
-	if v.Refuted() {
-		return command.Exited(failure.ExitPlugin)
+	if ctx.Err() != nil {
+		v.Ended = conformance.OutOfTime
 	}
-	return nil
+	p.Verdict(v.Text())
+	return exitOf(ctx, v)
 }
 
 // examined runs the suite, and writes its report where one is asked for.

@@ -393,6 +393,16 @@ func planned(note, name string) (sdk.PlanRequest, sdk.Plan) {
 	return req, sdk.Plan{Output: []sdk.Field{{Name: name, Doc: "the mean of income"}}, Errors: []sdk.ExpectedError{{Field: name, Note: note}}}
 }
 
+// A name stands for the entry with it where there is one version alone.
+func TestOnly(t *testing.T) {
+	c := Catalog{Plugins: []Entry{{Name: "a", Version: "1.0.0"}, {Name: "ab", Version: "1.0.0"}, {Name: "b", Version: "1.0.0"}, {Name: "b", Version: "2.0.0"}}}
+	for name, want := range map[string]string{"a": "a@1.0.0", "ab": "ab@1.0.0", "b": "", "c": ""} {
+		if x, ok := c.Only(name); ok != (want != "") || ok && x.Key() != want {
+			t.Errorf("%s: %s, %v", name, x.Key(), ok)
+		}
+	}
+}
+
 // TestTexts: words of a request may change with it; nothing else may.
 func TestTexts(t *testing.T) {
 	kept := NewTexts(nil, nil)
@@ -417,6 +427,14 @@ func TestTexts(t *testing.T) {
 	req, plan := planned("", "row 4711")
 	if unknown := again.Hold(req, &plan); unknown != "row 4711" {
 		t.Errorf("%q", unknown)
+	}
+	// A job whose categories are ordinary words: what the plugin says of every job stays.
+	req, plan = planned("between 0 and 250 at trim 0.05", "mean of income")
+	fixed := NewTexts([]string{plan.Output[0].Name}, []string{"the total of all"})
+	req.Public.Columns[0].Domain = []string{"the", "of", "all"}
+	plan.Output, plan.Errors = []sdk.Field{{Name: plan.Output[0].Name, Doc: "the total of all"}}, nil
+	if unknown := fixed.Hold(req, &plan); unknown != "" || plan.Output[0].Doc != "the total of all" {
+		t.Errorf("%q, %+v", unknown, plan.Output)
 	}
 	req, plan = planned("", "mean of income")
 	plan.Output[0].Texts = []string{"4711"}

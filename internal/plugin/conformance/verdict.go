@@ -76,7 +76,7 @@ func (v Verdict) sections() (out []document.Section) {
 				cells := document.Row(strings.Split(strings.TrimSuffix(line, "\n"), "\t")...)
 				t.Rows, t.Head = append(t.Rows, cells), make([]document.Head, max(len(t.Head), len(cells)))
 			}
-			if len(t.Rows) > 0 {
+			if len(t.Rows) > 0 || len(s.Parts) == 0 { // a section without parts is not written
 				s.Parts = append(s.Parts, document.Part{Table: t})
 			}
 		}
