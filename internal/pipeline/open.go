@@ -73,6 +73,7 @@ func (a *attempt) open(ctx context.Context) (l *ledger.Ledger, made string, err 
 			if !named {
 				made += ", because the job names none"
 			}
+			made += "; what another ledger paid of this table is not counted"
 			a.watch(run.Progress{Kind: "ledger", Message: made})
 		}
 	}
