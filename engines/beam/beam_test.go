@@ -299,7 +299,6 @@ func processesOf(t *testing.T, dir, runner, program string, variables map[string
 // moves only after the worker's end, so nothing rests on how long anything takes; without it, a run whose worker is stopped
 // would not end.
 func TestKilledWorker(t *testing.T) {
-	defer func(before func(time.Duration) (<-chan time.Time, func())) { ticker = before }(ticker)
 	for _, c := range []struct{ kind, signal string }{{"rows", "KILL"}, {"rows", "STOP"}, {"fold", "KILL"}, {"strata", "KILL"}} {
 		t.Run(c.kind+" "+c.signal, func(t *testing.T) { losesWorker(t, c.kind, c.signal, processes) })
 	}
@@ -312,6 +311,7 @@ func losesWorker(t *testing.T, kind, signal string, configure func(*testing.T, s
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	defer func(before func(time.Duration) (<-chan time.Time, func())) { ticker = before }(ticker)
 	clock, ended, over := make(chan time.Time), make(chan bool), make(chan bool)
 	ticker = func(time.Duration) (<-chan time.Time, func()) { return clock, func() {} }
 	go func() {

@@ -90,7 +90,6 @@ func cluster(runner, address string) func(*testing.T, string, map[string]string)
 // Flink and Spark find what one machine finds, with the same random bits; a whole job has the releases and the price of a plain
 // run; and it is the same when a worker is killed or stopped in the middle of a step.
 func TestFlinkAndSpark(t *testing.T) {
-	defer func(before func(time.Duration) (<-chan time.Time, func())) { ticker = before }(ticker)
 	for _, runner := range []string{"flink", "spark"} {
 		t.Run(runner, func(t *testing.T) {
 			address, end := serving(t, runner)
@@ -148,6 +147,7 @@ func losesServer(t *testing.T, configure func(*testing.T, string, map[string]str
 		t.Fatal(err)
 	}
 	config := configure(t, dir, map[string]string{"END_ONCE": pipe, "END_BY": "STOP"})
+	defer func(before func(time.Duration) (<-chan time.Time, func())) { ticker = before }(ticker)
 	clock, went := make(chan time.Time), make(chan time.Time, 1)
 	ticker = func(time.Duration) (<-chan time.Time, func()) { return clock, func() {} }
 	go func() {
