@@ -1,7 +1,6 @@
 package blobs
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/azureblob" // azblob://
 	_ "gocloud.dev/blob/gcsblob"   // gs://
@@ -33,20 +33,29 @@ func Open(ctx context.Context, text string) (*Bucket, error) {
 	if err != nil {
 		return nil, failed(ctx, err, call.ErrAddress)
 	}
+	// The endpoint of S3 may stand in the environment and in files: the client knows which of them it took.
+	var client *s3.Client
+	if b.As(&client) && !names(text) {
+		if at := client.Options().BaseEndpoint; at != nil && address.Unencrypted("?endpoint="+url.QueryEscape(*at)) {
+			_ = b.Close()
+			return nil, call.ErrUntrusted
+		}
+	}
 	return &Bucket{b}, nil
 }
 
-// unencrypted reports whether the environment would send rows off this machine without TLS. An address that names such an endpoint
-// itself says that it may be so.
+// names reports whether an address names its endpoint. Then it says itself that rows may travel without TLS.
+func names(text string) bool {
+	_, options, _ := strings.Cut(text, "?")
+	return strings.Contains(options, "endpoint=")
+}
+
+// unencrypted reports whether the environment would send rows off this machine without TLS, for all stores except S3.
 func unencrypted(text string, getenv func(string) string) bool {
-	scheme, rest, _ := strings.Cut(text, "://")
-	if _, options, _ := strings.Cut(rest, "?"); strings.Contains(options, "endpoint=") {
+	switch scheme, _, _ := strings.Cut(text, "://"); {
+	case names(text) || scheme == "s3":
 		return false
-	}
-	switch scheme {
-	case "s3":
-		return address.Unencrypted("?endpoint=" + url.QueryEscape(cmp.Or(getenv("AWS_ENDPOINT_URL_S3"), getenv("AWS_ENDPOINT_URL"))))
-	case "gs": // which takes a host and a port without a scheme for an emulator, which has no TLS
+	case scheme == "gs": // which takes a host and a port without a scheme for an emulator, which has no TLS
 		host := getenv("STORAGE_EMULATOR_HOST")
 		if host != "" && !strings.Contains(host, "://") {
 			host = "http://" + host
