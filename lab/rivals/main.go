@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+)
+
+func main() {
+	var s study
+	out := flag.String("out", "lab/studies", "the folder of the page")
+	flag.StringVar(&s.environments, "environments", "", "where the rivals are installed; a folder of the user's cache by default")
+	flag.StringVar(&s.program, "program", "bin/dprelease", "the program")
+	flag.IntVar(&s.runs, "runs", 200, "the runs of each task")
+	rows := flag.Int("rows", 10_000, "the rows of the table of errors")
+	large := flag.Int("large", 200_000, "the rows of the table of times")
+	only := flag.String("only", "", "one task, or accounting; to the terminal")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := s.run(ctx, *out, *only, *rows, *large); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// study is one run of everything.
+type study struct {
+	environments, program string
+	runs                  int
+	lines                 []line
+	costs                 []cost
+	charged               []charged
+	truth                 map[string]map[string]float64
+}
+
+// line is what a tool made of a task at a guarantee.
+type line struct {
+	task  task
+	given guarantee
+	tool  string
+	answer
+	score
+}
+
+// cost is what a task takes, for a start and for a row.
+type cost struct {
+	task         task
+	tool         string
+	start, large use
+	rows         int
+	cannot       string
+}
+
+// charged is one question and all its answers.
+type charged struct {
+	question
+	by    map[string]charge
+	lower float64
+}
+
+func (s *study) run(ctx context.Context, out, only string, rows, large int) error {
+	if s.environments == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return err
+		}
+		s.environments = filepath.Join(cache, "dprelease-rivals")
+	}
+	if err := unpack(s.environments); err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "rivals-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	if err := s.errors(ctx, folder, only, rows); err != nil {
+		return err
+	}
+	if only == "" {
+		if err := s.times(ctx, folder, large); err != nil {
+			return err
+		}
+	}
+	for _, q := range questions {
+		if only != "" && only != "accounting" {
+			break
+		}
+		by, lower, err := q.charges(ctx, s.environments)
+		if err != nil {
+			return err
+		}
+		s.charged = append(s.charged, charged{q, by, lower})
+		fmt.Println(q.title, by, lower)
+	}
+	if only != "" {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(out, "rivals.md"), s.page(rows, large), 0o644)
+}
+
+// rival does a task with a tool, dprelease among them.
+func (s *study) rival(ctx context.Context, t task, name string, w *world, g guarantee, runs int) (answer, error) {
+	if name == "dprelease" {
+		return t.ours(ctx, s.program, w, g, runs)
+	}
+	for _, one := range tools {
+		if one.name == name {
+			return one.do(ctx, s.environments, t.name, w.folder, g, runs)
+		}
+	}
+	return answer{}, fmt.Errorf("no tool %s", name)
+}
+
+// asked are the tools that release statistics.
+var asked = []string{"dprelease", "OpenDP", "PyDP (Google)", "PipelineDP", "private-pgm"}
+
+func (s *study) errors(ctx context.Context, folder, only string, rows int) error {
+	w, err := newWorld(folder, rows)
+	if err != nil {
+		return err
+	}
+	s.truth = w.truth
+	for _, t := range tasks {
+		if only != "" && only != t.name {
+			continue
+		}
+		for _, g := range guarantees {
+			if t.needsDelta && g.delta == "0" {
+				continue
+			}
+			for _, name := range asked {
+				if (name == "private-pgm") != (t.name == "pairs") && name != "dprelease" {
+					continue
+				}
+				runs := s.runs
+				if t.few > 0 {
+					runs = min(runs, t.few)
+				}
+				a, err := s.rival(ctx, t, name, w, g, runs)
+				if err != nil {
+					return err
+				}
+				l := line{t, g, name, a, t.score(w, a.Runs)}
+				fmt.Printf("%s, %s, %s: %.4g ± %.2g, %.4g found (%s%s)\n", t.name, g, name, l.rmse, l.se, l.found, a.How, a.Cannot)
+				s.lines = append(s.lines, l)
+			}
+		}
+	}
+	return nil
+}
+
+// times measures one run on a table of ten rows, which is a start, and on a large one.
+func (s *study) times(ctx context.Context, folder string, large int) error {
+	for i, rows := range []int{10, large} {
+		w, err := newWorld(folder, rows)
+		if err != nil {
+			return err
+		}
+		k := 0
+		for _, t := range tasks {
+			if t.name == "sampled" || t.name == "pairs" || t.name == "median" {
+				continue
+			}
+			for _, name := range asked[:4] {
+				a, err := s.rival(ctx, t, name, w, guarantees[3], 1)
+				if err != nil {
+					return err
+				}
+				if i == 0 {
+					s.costs = append(s.costs, cost{task: t, tool: name, start: a.use})
+				} else {
+					s.costs[k].large, s.costs[k].rows, s.costs[k].cannot = a.use, rows, a.Cannot
+				}
+				k++
+			}
+		}
+	}
+	return nil
+}

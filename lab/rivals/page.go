@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// page writes everything as Markdown.
+func (s *study) page(rows, large int) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Beside the rivals\n\nThe same work with the same guarantee, by dprelease and by the tools that a user would choose instead, "+
+		"in one run on one machine (%s, %d processors of %s/%s). `bin/lab/rivals` writes this page anew.\n\n", time.Now().Format("2 January 2006"),
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+	b.WriteString("| tool | version | licence |\n|---|---|---|\n")
+	for _, t := range tools {
+		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", t.name, strings.Join(t.packages, "`, `"), t.licence)
+	}
+	fmt.Fprintf(&b, "\nEach rival is used as its own guide advises, in the better of its ways: the scripts are in `lab/rivals/scripts`.\n\n"+
+		"## Errors\n\nRoot mean square error over %d runs and all cells (fewer runs where noted), ± its standard error; a table of %d persons, one row each, and one "+
+		"of their visits. A value that dprelease leaves blank, because noise is nearly all of it, is not in its error, and the share of these is said. **Bold** is the best, and what cannot be told from it (two standard errors). The relation is add-remove but for the sample.\n\n", s.runs, rows)
+	for _, t := range tasks {
+		s.errorTable(&b, t)
+	}
+	s.costTable(&b, large)
+	s.chargeTable(&b)
+	return b.Bytes()
+}
+
+func (s *study) errorTable(b *bytes.Buffer, t task) {
+	fmt.Fprintf(b, "### %s\n\n", t.title)
+	if t.few > 0 && t.few < s.runs {
+		fmt.Fprintf(b, "%d runs.\n\n", t.few)
+	}
+	b.WriteString("| |")
+	var of []guarantee
+	for _, g := range guarantees {
+		if !t.needsDelta || g.delta != "0" {
+			of = append(of, g)
+			fmt.Fprintf(b, " %s |", g)
+		}
+	}
+	b.WriteString(" how |\n|---|" + strings.Repeat("---:|", len(of)) + "---|\n")
+	var cannot []string
+	for _, name := range asked {
+		values, how := []string{}, ""
+		for _, g := range of {
+			at := slices.IndexFunc(s.lines, func(l line) bool { return l.task.name == t.name && l.given == g && l.tool == name })
+			switch {
+			case at < 0:
+				continue
+			case s.lines[at].Cannot != "":
+				values = append(values, "–")
+				if text := name + ": " + s.lines[at].Cannot; !slices.Contains(cannot, text) {
+					cannot = append(cannot, text)
+				}
+				continue
+			}
+			l := s.lines[at]
+			how = l.How
+			text := fmt.Sprintf("%.3g ± %.1g", l.rmse, l.se)
+			cells := float64(len(s.truth[t.name]))
+			switch blank := cells - l.found; {
+			case t.name == "keys":
+				text = fmt.Sprintf("%.3g, %.1f found", l.rmse, l.found)
+			case blank > 0.005*cells:
+				text += fmt.Sprintf(" (%.0f %% blank)", 100*blank/cells)
+			case s.best(l):
+				text = "**" + text + "**"
+			}
+			values = append(values, text)
+		}
+		if len(values) > 0 {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", name, strings.Join(values, " | "), how)
+		}
+	}
+	b.WriteString("\n")
+	for _, text := range cannot {
+		fmt.Fprintf(b, "- %s\n", strings.ReplaceAll(text, "|", "\\|"))
+	}
+	if len(cannot) > 0 {
+		b.WriteString("\n")
+	}
+}
+
+// best reports whether no tool does better than the line by more than two standard errors.
+func (s *study) best(l line) bool {
+	return !slices.ContainsFunc(s.lines, func(o line) bool {
+		return o.task.name == l.task.name && o.given == l.given && o.Cannot == "" && o.rmse+2*(o.se+l.se) < l.rmse
+	})
+}
+
+func (s *study) costTable(b *bytes.Buffer, large int) {
+	fmt.Fprintf(b, "## Time and memory\n\nOne release at %s from CSV. *Start* is a table of ten rows; *a row* is what a table of %d takes more, over its rows.\n\n"+
+		"| task | tool | start: processor | wall | memory | a row: processor | wall | memory of the large table |\n"+
+		"|---|---|---:|---:|---:|---:|---:|---:|\n", guarantees[3], large)
+	for _, c := range s.costs {
+		if c.cannot != "" || c.rows == 0 {
+			continue
+		}
+		row := func(large, start time.Duration) float64 {
+			return float64((large - start).Nanoseconds()) / float64(c.rows) / 1e3
+		}
+		fmt.Fprintf(b, "| %s | %s | %.2f s | %.2f s | %d MB | %.2f µs | %.2f µs | %d MB |\n", c.task.title, c.tool, c.start.cpu.Seconds(),
+			c.start.wall.Seconds(), c.start.memory>>20, row(c.large.cpu, c.start.cpu), row(c.large.wall, c.start.wall), c.large.memory>>20)
+	}
+	b.WriteString("\n")
+}
+
+func (s *study) chargeTable(b *bytes.Buffer) {
+	names := []string{"dprelease", "dp_accounting, PLD", "dp_accounting, RDP", "autodp"}
+	b.WriteString("## What the same noise is charged\n\nε, and the seconds that the answer took. A dash is an expression that a tool does not have.\n\n| |")
+	for _, n := range names {
+		fmt.Fprintf(b, " %s |", n)
+	}
+	b.WriteString(" no less than |\n|---|" + strings.Repeat("---:|", len(names)+1) + "\n")
+	var cannot []string
+	for _, c := range s.charged {
+		fmt.Fprintf(b, "| %s, δ %g |", c.title, c.Delta)
+		for _, n := range names {
+			fmt.Fprintf(b, " %s |", c.by[n])
+			if why := c.by[n].Cannot; why != "" {
+				cannot = append(cannot, fmt.Sprintf("- %s, %s: %s", c.title, n, strings.ReplaceAll(why, "|", "\\|")))
+			}
+		}
+		lower := "–"
+		if c.lower > 0 {
+			lower = fmt.Sprintf("%.4g", c.lower)
+		}
+		fmt.Fprintf(b, " %s |\n", lower)
+	}
+	b.WriteString("\n" + strings.Join(cannot, "\n") + "\n")
+}
