@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 )
 
 func main() {
@@ -108,12 +109,16 @@ func (s *study) rival(ctx context.Context, t task, name string, w *world, g guar
 	if name == "dprelease" {
 		return t.ours(ctx, s.program, w, g, runs)
 	}
-	for _, one := range tools {
-		if one.name == name {
-			return one.do(ctx, s.environments, t.name, w.folder, g, runs)
-		}
+	return toolNamed(name).do(ctx, s.environments, t.name, w.folder, g, runs)
+}
+
+// toolNamed is the rival of a name, and of none for dprelease.
+func toolNamed(name string) tool {
+	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
+	if i < 0 {
+		return tool{}
 	}
-	return answer{}, fmt.Errorf("no tool %s", name)
+	return tools[i]
 }
 
 // asked are the tools that release statistics.
@@ -138,8 +143,10 @@ func (s *study) errors(ctx context.Context, folder, only string, rows int) error
 					continue
 				}
 				runs := s.runs
-				if t.few > 0 {
-					runs = min(runs, t.few)
+				for _, few := range []int{t.few, toolNamed(name).few} {
+					if few > 0 {
+						runs = min(runs, few)
+					}
 				}
 				a, err := s.rival(ctx, t, name, w, g, runs)
 				if err != nil {

@@ -24,15 +24,16 @@ type tool struct {
 	name, script string
 	packages     []string
 	licence      string
+	few          int // the runs of a tool that takes long, 0 for all
 }
 
 var tools = []tool{
-	{"OpenDP", "opendp_tasks.py", []string{"opendp[polars]==0.16.0"}, "MIT"},
-	{"PyDP (Google)", "pydp_tasks.py", []string{"python-dp==1.1.5"}, "MIT; Google's library is Apache-2.0"},
-	{"PipelineDP", "pipelinedp_tasks.py", []string{"pipeline-dp==0.3.1", "python-dp==1.1.5"}, "Apache-2.0"},
-	{"private-pgm", "mbi_tasks.py", []string{"mbi==2.0.0"}, "Apache-2.0"},
-	{"dp_accounting", "accounting_tasks.py", []string{"dp-accounting==0.6.0"}, "Apache-2.0"},
-	{"autodp", "accounting_tasks.py", []string{"autodp==0.2.3.1"}, "Apache-2.0"},
+	{"OpenDP", "opendp_tasks.py", []string{"opendp[polars]==0.16.0"}, "MIT", 0},
+	{"PyDP (Google)", "pydp_tasks.py", []string{"python-dp==1.1.5"}, "MIT; Google's library is Apache-2.0", 0},
+	{"PipelineDP", "pipelinedp_tasks.py", []string{"pipeline-dp==0.3.1", "python-dp==1.1.5"}, "Apache-2.0", 30},
+	{"private-pgm", "mbi_tasks.py", []string{"mbi==2.0.0"}, "Apache-2.0", 0},
+	{"dp_accounting", "accounting_tasks.py", []string{"dp-accounting==0.6.0"}, "Apache-2.0", 0},
+	{"autodp", "accounting_tasks.py", []string{"autodp==0.2.3.1"}, "Apache-2.0", 0},
 }
 
 // python makes the environment of a tool, unless it is there, and returns its interpreter.
