@@ -86,7 +86,7 @@ func (q question) event() privacy.Event {
 	return privacy.Compose{Events: all}
 }
 
-// charge is what an accountant answers.
+// charge holds the answer of an accountant.
 type charge struct {
 	Epsilon float64
 	Cannot  string

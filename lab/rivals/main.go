@@ -38,7 +38,7 @@ type study struct {
 	truth                 map[string]map[string]float64
 }
 
-// line is what a tool made of a task at a guarantee.
+// line holds the values of a task by a tool at a guarantee.
 type line struct {
 	task  task
 	given guarantee
@@ -47,7 +47,7 @@ type line struct {
 	score
 }
 
-// cost is what a task takes, for a start and for a row.
+// cost holds the time and memory of a task, for a start and for a row.
 type cost struct {
 	task         task
 	tool         string

@@ -35,8 +35,8 @@ func (t task) job(w *world, g guarantee, runs int) string {
 		}
 		releases.WriteString("\n")
 	}
-	return fmt.Sprintf("version: 1\njob: rivals\ndataset: {id: rivals, %s}\nbudget: {limit: {epsilon: \"100000\", delta: \"0.5\"}}\n%sreleases:\n%s"+
-		"output: {dir: out, formats: [json]}\n", dataset, samples, &releases)
+	return fmt.Sprintf("version: 1\njob: rivals\ndataset: {id: rivals, %s}\nbudget: {limit: {epsilon: \"100000\", delta: \"0.5\"}}\n"+
+		"%sreleases:\n%soutput: {dir: out, formats: [json]}\n", dataset, samples, &releases)
 }
 
 func columns() string {

@@ -12,16 +12,18 @@ import (
 // page writes everything as Markdown.
 func (s *study) page(rows, large int) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Beside the rivals\n\nThe same work with the same guarantee, by dprelease and by the tools that a user would choose instead, "+
-		"in one run on one machine (%s, %d processors of %s/%s). `bin/lab/rivals` writes this page anew.\n\n", time.Now().Format("2 January 2006"),
-		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(&b, "# Beside the rivals\n\nThe same work with the same guarantee, by dprelease and by the tools that a user would choose "+
+		"instead, in one run on one machine (%s, %d processors of %s/%s). `bin/lab/rivals` writes this page anew.\n\n",
+		time.Now().Format("2 January 2006"), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 	b.WriteString("| tool | version | licence |\n|---|---|---|\n")
 	for _, t := range tools {
 		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", t.name, strings.Join(t.packages, "`, `"), t.licence)
 	}
 	fmt.Fprintf(&b, "\nEach rival is used as its own guide advises, in the better of its ways: the scripts are in `lab/rivals/scripts`.\n\n"+
-		"## Errors\n\nRoot mean square error over %d runs and all cells (fewer where noted; 30 of PipelineDP, which takes 0.3 s for one), ± its standard error; a table of %d persons, one row each, and one "+
-		"of their visits. A value that dprelease leaves blank, because noise is nearly all of it, is not in its error, and the share of these is said. **Bold** is the best, and what cannot be told from it (two standard errors). The relation is add-remove but for the sample.\n\n", s.runs, rows)
+		"## Errors\n\nRoot mean square error over %d runs (fewer where noted; 30 of PipelineDP, which takes 0.3 s for one) and all cells, "+
+		"± its standard error; a table of %d persons, one row each, and one of their visits. A value that dprelease leaves blank, because "+
+		"noise is nearly all of it, is not in its error, and the share of these is said. **Bold** is the best, and what cannot be told from "+
+		"it (two standard errors). The relation is add-remove but for the sample.\n\n", s.runs, rows)
 	for _, t := range tasks {
 		s.errorTable(&b, t)
 	}
@@ -94,7 +96,8 @@ func (s *study) best(l line) bool {
 }
 
 func (s *study) costTable(b *bytes.Buffer, large int) {
-	fmt.Fprintf(b, "## Time and memory\n\nOne release at %s from CSV. *Start* is a table of ten rows; *a row* is what a table of %d takes more, over its rows.\n\n"+
+	fmt.Fprintf(b, "## Time and memory\n\nOne release at %s from CSV. *Start* is a table of ten rows; *a row* is what a table of %d takes "+
+		"more, over its rows.\n\n"+
 		"| task | tool | start: processor | wall | memory | a row: processor | wall | memory of the large table |\n"+
 		"|---|---|---:|---:|---:|---:|---:|---:|\n", guarantees[3], large)
 	for _, c := range s.costs {
@@ -112,7 +115,8 @@ func (s *study) costTable(b *bytes.Buffer, large int) {
 
 func (s *study) chargeTable(b *bytes.Buffer) {
 	names := []string{"dprelease", "dp_accounting, PLD", "dp_accounting, RDP", "autodp"}
-	b.WriteString("## What the same noise is charged\n\nε, and the seconds that the answer took. A dash is an expression that a tool does not have.\n\n| |")
+	b.WriteString("## What the same noise is charged\n\nε, and the seconds that the answer took. A dash is an expression that a tool does " +
+		"not have.\n\n| |")
 	for _, n := range names {
 		fmt.Fprintf(b, " %s |", n)
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// guarantee is what a release may cost.
+// guarantee bounds the cost of a release.
 type guarantee struct{ epsilon, delta string }
 
 func (g guarantee) half() string {
@@ -42,14 +42,16 @@ var tasks = []task{
 	{name: "median", title: "Median", how: "quantiles, step 0.01",
 		release: "mechanism: quantiles, params: {column: x, quantiles: [0.5], step: 0.01}, guarantee: ALL", by: "quantile"},
 	{name: "quantiles", title: "Five quantiles", how: "quantiles, step 0.01",
-		release: "mechanism: quantiles, params: {column: x, quantiles: [0.1, 0.25, 0.5, 0.75, 0.9], step: 0.01}, guarantee: ALL", by: "quantile"},
+		release: "mechanism: quantiles, params: {column: x, quantiles: [0.1, 0.25, 0.5, 0.75, 0.9], step: 0.01}, guarantee: ALL",
+		by:      "quantile"},
 	{name: "keys", title: "Counts of towns that nobody lists", how: "keys, count",
 		release: "mechanism: count, by: [town], keys: {guarantee: {HALF, delta: \"1e-6\"}, at_most: 1000}, guarantee: {HALF}",
 		by:      "town", needsDelta: true, few: 20},
 	{name: "visits", title: "Visits of persons with many, by 50 wards", how: "cap, count, by",
 		release: "mechanism: count, by: [ward], guarantee: ALL", by: "ward", few: 20},
 	{name: "pairs", title: "All 45 tables of two of ten columns", how: "marginals",
-		release: "mechanism: marginals, params: {columns: [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9], ways: 2}, guarantee: ALL", few: 4, needsDelta: true},
+		release: "mechanism: marginals, params: {columns: [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9], ways: 2}, guarantee: ALL",
+		few:     4, needsDelta: true},
 	{name: "sampled", title: "Mean of a simple random sample of a tenth", how: "srswor, mean, amplified",
 		release: "from: FROM, mechanism: mean, params: {column: x}, guarantee: ALL"},
 }

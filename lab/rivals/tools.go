@@ -43,7 +43,8 @@ func (t tool) python(ctx context.Context, folder string) (string, error) {
 	if _, err := os.Stat(done); err == nil {
 		return python, nil
 	}
-	for _, command := range [][]string{{"python3", "-m", "venv", home}, append([]string{python, "-m", "pip", "install", "-q"}, t.packages...)} {
+	install := append([]string{python, "-m", "pip", "install", "-q"}, t.packages...)
+	for _, command := range [][]string{{"python3", "-m", "venv", home}, install} {
 		if text, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%s does not install: %w\n%s", t.name, err, text)
 		}
@@ -51,7 +52,7 @@ func (t tool) python(ctx context.Context, folder string) (string, error) {
 	return python, os.WriteFile(done, nil, 0o600)
 }
 
-// use is what a process took.
+// use holds the time and memory of a process.
 type use struct {
 	cpu, wall time.Duration
 	memory    int64 // bytes at its peak
@@ -77,7 +78,7 @@ func timed(ctx context.Context, name string, args ...string) ([]byte, use, error
 	return out.Bytes(), u, err
 }
 
-// answer is what a tool made of a task: values by cell for each run, or why it cannot.
+// answer holds the values of a task by cell, for each run, or the reason that there are none.
 type answer struct {
 	How    string
 	Cannot string
