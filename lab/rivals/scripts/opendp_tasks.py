@@ -47,7 +47,7 @@ def means():
         query = frame("persons", dp.unit_of(contributions=1), loss, margins).query()
         rows = query.group_by("region").agg((x - MIDDLE).dp.sum((-50.0, 50.0)).alias("s"), dp.len(signed=True).alias("n"))
         rows = rows.with_keys(keys).release().collect().to_dicts()
-        return {r["region"]: MIDDLE + r["s"] / max(1, r["n"]) for r in rows}
+        return {r["region"]: min(UPPER, max(LOWER, MIDDLE + r["s"] / max(1, r["n"]))) for r in rows}
 
     answer("Polars: sum of x − 50 and len by group", once)
 
