@@ -22,6 +22,9 @@ func TestFewFlags(t *testing.T) {
 	var count func(c *cobra.Command)
 	count = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden { // one program says it to another
+				return
+			}
 			set := pflag.NewFlagSet("", pflag.ContinueOnError)
 			set.AddFlag(f)
 			flags[strings.TrimSpace(set.FlagUsages())] = true
