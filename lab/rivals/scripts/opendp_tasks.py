@@ -49,7 +49,7 @@ def means():
         rows = rows.with_keys(keys).release().collect().to_dicts()
         return {r["region"]: min(UPPER, max(LOWER, MIDDLE + r["s"] / max(1, r["n"]))) for r in rows}
 
-    answer("Polars: sum of x − 50 and len by group", once)
+    answer("Polars: sum of x − 50 and len by group, held to the bounds", once)
 
 
 def variance():
