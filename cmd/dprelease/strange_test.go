@@ -204,6 +204,9 @@ func TestNothingIsQuoted(t *testing.T) {
 				t.Fatal(err)
 			}
 			for what, args := range commandsFor(t, dir, path) {
+				if name == "script" && (what == "added" || what == "examined") {
+					continue // they run it on made-up rows, and show its author what it prints (TestFaultsAreSeen)
+				}
 				_, out, errs := reallyRun(t, args)
 				if at := leak.FindStringIndex(out + errs); at != nil {
 					t.Errorf("%s: dprelease %v quotes the file:\n%s%s", what, args, out, errs)
