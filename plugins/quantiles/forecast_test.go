@@ -98,3 +98,22 @@ func (h seededHost) Select(_ context.Context, _ privacy.Selection, pieces []sdk.
 	}
 	return noise.Select(h.src, in, rate)
 }
+
+// Where nobody knows what a row of the sample stands for, the plan has no error in rank, and stands.
+func TestNoForecastOfUnknownWeights(t *testing.T) {
+	x := sdk.Column{Name: "x", Type: sdk.Number, Lower: 0, Upper: 100, Missing: sdk.MissingRefuse}
+	for _, method := range []string{"recursion", "tree"} {
+		for _, weight := range []float64{0, math.Inf(1)} {
+			req := lineartest.Request(fmt.Sprintf(`{"column":"x","quantiles":[0.5],"step":1,"method":%q}`, method), 0, x)
+			req.Target, req.Public.Design.MinWeight, req.Public.Design.MaxWeight = privacy.Point{Epsilon: 1}, weight, weight
+			plan, err := Mechanism{}.Plan(req)
+			if err != nil {
+				t.Logf("%s, weight %v: refused: %v", method, weight, err)
+				continue
+			}
+			if err := plan.Check(req); err != nil {
+				t.Errorf("%s, weight %v: %v", method, weight, err)
+			}
+		}
+	}
+}

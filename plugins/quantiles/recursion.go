@@ -266,7 +266,7 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 		}
 	}
 	e := s.expected(note, s.rankSD()/s.scale)
-	if s.Interval != nil {
+	if s.Interval != nil && e.Above != nil {
 		s.forecast(e.Above, req.Public.Design)
 	}
 	return s.shaped(sdk.Plan{Event: s.event(), Errors: []sdk.ExpectedError{e}}), nil
@@ -284,7 +284,9 @@ func (s *search) forecast(above *sdk.Term, d sdk.Design) {
 	p := w.at[s.middle()]
 	half := float64(w.ranks[p.high]-w.ranks[p.low]) / (2 * whole) * rows
 	draw := s.Interval.Deviation(float64(s.Quantiles[s.middle()])/whole, rows, s.heavy) * rows
-	above.Unsure = math.Max(0, half*half/(1.96*1.96)-above.NoiseSD*above.NoiseSD-draw*draw)
+	if unsure := half*half/(1.96*1.96) - above.NoiseSD*above.NoiseSD - draw*draw; unsure > 0 && !math.IsInf(unsure, 1) {
+		above.Unsure = unsure
+	}
 }
 
 // reach forecasts an interval in ranks, which holds the errors of noise and draw: that of the quantile nearest the median.

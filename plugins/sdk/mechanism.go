@@ -356,7 +356,11 @@ type ExpectedError struct {
 
 // RankTerms are Above and Over of a quantile q of a column, whose rank the noise moves by that standard deviation and that half of a
 // 95 % interval. Both are in rows of the sample, or where weights are unlike of the population, and hold where values lie densely.
+// They are nil where these are no finite numbers: of a sample of which nobody knows what a row stands for.
 func RankTerms(column string, q, noiseSD, half95 float64) (above, over *Term) {
+	if x := noiseSD + half95; !(x >= 0) || math.IsInf(x, 1) {
+		return nil, nil
+	}
 	return &Term{NoiseSD: noiseSD, Half95: half95, Linear: Linear{Low: -q, High: 1 - q, Scale: 1, Adds: column}},
 		&Term{Linear: Linear{Low: 1, High: 1, Scale: 1}}
 }
