@@ -106,6 +106,17 @@ func (s *study) run(ctx context.Context, out, only string, rows, large int) erro
 
 // rival does a task with a tool, dprelease among them.
 func (s *study) rival(ctx context.Context, t task, name string, w *world, g guarantee, runs int) (answer, error) {
+	if name == "dprelease" && t.name == "keys" { // a job selects the same keys once
+		all := answer{}
+		for range runs {
+			a, err := t.ours(ctx, s.program, w, g, 1)
+			if err != nil || a.Cannot != "" {
+				return a, err
+			}
+			all = answer{How: a.How, Runs: append(all.Runs, a.Runs...), use: a.use}
+		}
+		return all, nil
+	}
 	if name == "dprelease" {
 		return t.ours(ctx, s.program, w, g, runs)
 	}
