@@ -128,8 +128,9 @@ linear-models: lab ## regression and sgd on the same tables (ten minutes)
 papers: build lab ## the figures of the papers, open questions, the accountant's rivals (minutes)
 	bin/lab/papers
 
-rivals: lab ## the accountant beside its rivals
+rivals: build lab ## the same tasks with other tools, which it installs from Python's index (a quarter of an hour)
 	bin/lab/papers -only accountant.md
+	bin/lab/rivals
 
 # Pictures of the reports of five jobs, for docs/screenshots. It wants chromium, node and
 # npm ci in report/browsertest; the values in the pictures are of a fresh run each time.

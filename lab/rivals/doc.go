@@ -2,6 +2,6 @@
 // writes lab/studies/rivals.md. Each rival is installed from Python's index into an environment of its own, at the version that
 // stands in tools.go; none is a part of the build or of a test.
 //
-//	make build lab && bin/lab/rivals            # an hour on two processors; -runs 20 takes ten minutes
+//	make build lab && bin/lab/rivals            # a quarter of an hour on two idle processors
 //	bin/lab/rivals -only means                  # one task, to the terminal
 package main
