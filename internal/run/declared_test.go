@@ -86,7 +86,7 @@ func TestDeclaredQueriesOfRowsAreCaught(t *testing.T) {
 	}
 }
 
-// Several tables, of which the units are joined.
+// Several tables are joined by their units.
 func TestNoNeighboursOfTwoTablesBeatADeclaredQuery(t *testing.T) {
 	byGroup := `  - {name: r, table: visits, by: [g], mechanism: declared, params: {value: "x", low: -1, high: 2}, guarantee: {epsilon: 1}`
 	total := `  - {name: r, table: visits, mechanism: declared, params: {value: "x", low: -1, high: 2}, guarantee: {epsilon: 1}`

@@ -36,7 +36,7 @@ type Order struct {
 	Key    noise.Key
 	Rows   int64                // of the table
 	Cuts   []int64              // the first row of each part, and the number of rows
-	Shards int                  // into which the rows are divided by unit, 0 where a row is a unit
+	Shards int                  // parts of the rows, divided by unit; 0 where a row is a unit
 	Count  bool                 // only count the units of each shard, and the rows in each unit of a frame
 	Taken  map[string][][]int64 // by draw of a fixed size: of each table that is drawn from, how many rows of each block
 	Needs  framed               // how many rows of each unit of a frame each table draws

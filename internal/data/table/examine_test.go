@@ -87,7 +87,7 @@ func sweptFiles(t *testing.T) (files []sweptFile) {
 }
 
 // sweep damages every byte of every file in two ways (in the fast tier a sample of them), and returns how many files pass
-// examine and then fail, but for what the documentation lists.
+// examine and fail later. Kinds that docs/tables.md lists are counted apart.
 func sweep(t *testing.T, every int, examine func(*Table, context.Context, []string) error) (late, listed, found int) {
 	for _, f := range sweptFiles(t) {
 		path := filepath.Join(t.TempDir(), "x"+f.ext)

@@ -234,7 +234,8 @@ func largest(a, b *big.Int) *big.Int {
 	return b
 }
 
-// units bounds the rows of a unit: in at most groups of so many cells, at most rows in each, each of which counts times times.
+// units bounds the rows of one unit. It has rows in at most groups of the cells, and at most rows in each of them. A row counts
+// times over.
 type units struct {
 	cells, groups, rows, times int64
 	switches                   bool    // a replaced unit may be in other groups than before
