@@ -2,6 +2,7 @@ package quantiles
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -23,10 +24,57 @@ type group struct {
 // page is the number of counters that are allocated at once.
 const page = 1 << 10
 
-// count adds up the weight of the rows in each cell of each group. Memory follows the
-// lattice, not the table.
+// tally adds up the weight in each cell of a group: in pages of counters, where the lattice has few
+// cells, and otherwise by the cells that have any. Both give the same group.
+type tally struct {
+	pages  []*[page]int64
+	sparse map[int64]int64
+}
+
+// newTally returns a tally of so many cells, in pages if there are few.
+func newTally(cells int64, few bool) *tally {
+	if few {
+		return &tally{pages: make([]*[page]int64, cells/page+1)}
+	}
+	return &tally{sparse: map[int64]int64{}}
+}
+
+func (t *tally) add(cell, weight int64) {
+	if t.sparse != nil {
+		t.sparse[cell] += weight
+		return
+	}
+	p := &t.pages[cell/page]
+	if *p == nil {
+		*p = new([page]int64)
+	}
+	(*p)[cell%page] += weight
+}
+
+// all yields the cells with any weight, ascending.
+func (t *tally) all(yield func(cell, weight int64) bool) {
+	for _, cell := range slices.Sorted(maps.Keys(t.sparse)) {
+		if w := t.sparse[cell]; w > 0 && !yield(cell, w) {
+			return
+		}
+	}
+	for i, p := range t.pages {
+		if p == nil {
+			continue
+		}
+		for j, w := range p {
+			if w > 0 && !yield(int64(i*page+j), w) {
+				return
+			}
+		}
+	}
+}
+
+// count adds up the weight of the rows in each cell of each group. Memory follows the lattice
+// where it has few cells, and otherwise the different values.
 func (s *search) count(rows sdk.Rows, most int64) ([]group, error) {
-	counts := make([][]*[page]int64, s.cells.N)
+	tallies := make([]*tally, s.cells.N)
+	few := s.lattice.cells <= mostCells/int64(s.cells.N)
 	var scratch []int32
 	last := len(s.cells.Groups)
 	err := sdk.Each(rows, func(b *sdk.Batch) error {
@@ -40,43 +88,35 @@ func (s *search) count(rows sdk.Rows, most int64) ([]group, error) {
 			if g < 0 {
 				continue
 			}
-			if counts[g] == nil {
-				counts[g] = make([]*[page]int64, s.lattice.cells/page+1)
+			if tallies[g] == nil {
+				tallies[g] = newTally(s.lattice.cells, few)
 			}
 			w := int64(1)
 			if block.Weights != nil {
 				w = s.weigh(block.Weights[row])
 			}
-			i := s.lattice.cell(y)
-			p := &counts[g][i/page]
-			if *p == nil {
-				*p = new([page]int64)
-			}
-			(*p)[i%page] += w
+			tallies[g].add(s.lattice.cell(y), w)
 		}
 		return nil
 	})
 	groups := make([]group, s.cells.N)
-	for g, pages := range counts {
-		groups[g] = newGroup(s.points, pages)
-		groups[g].tie = s.tie
+	for g, t := range tallies {
+		groups[g] = newGroup(s.points, t)
+		groups[g].tie, tallies[g] = s.tie, nil
 	}
 	return groups, err
 }
 
-func newGroup(points int64, pages []*[page]int64) group {
+// newGroup is the group of a tally, or of nil where it has no rows.
+func newGroup(points int64, t *tally) group {
 	g := group{points: points, before: []int64{0}}
+	if t == nil {
+		return g
+	}
 	all := int64(0)
-	for i, p := range pages {
-		if p == nil {
-			continue
-		}
-		for j, w := range p {
-			if w > 0 {
-				all += w
-				g.cells, g.before = append(g.cells, int64(i*page+j)), append(g.before, all)
-			}
-		}
+	for cell, w := range t.all {
+		all += w
+		g.cells, g.before = append(g.cells, cell), append(g.before, all)
 	}
 	return g
 }

@@ -124,7 +124,7 @@ func TestEndsKeepToTheValues(t *testing.T) {
 		for i := range c.rows {
 			p[50+i%20]++
 		}
-		g := newGroup(s.points, []*[page]int64{p})
+		g := newGroup(s.points, &tally{pages: []*[page]int64{p}})
 		held := s.widened(float64(c.rows))
 		dense, flat := *s, *s.layout
 		flat.lattice.cells = 1

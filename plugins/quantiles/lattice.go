@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	mostCells = 1 << 23 // counters of all groups together
-	mostSteps = 1 << 20 // of a range that is cut evenly, where the job gives no step
-	decades   = 4       // below the first, with full digits; then the numbers stay as fine
+	mostCells     = 1 << 23 // of all groups together, where the job gives no step
+	mostMultiples = 1 << 40 // of a step: with 2^16 points each they leave a cut far below 2^63 (recursion.proof.md)
+	mostSteps     = 1 << 20 // of a range that is cut evenly, where the job gives no step
+	decades       = 4       // below the first, with full digits; then the numbers stay as fine
 )
 
 // lattice is the public, ascending list of the values that may be released: one stretch of equal
@@ -63,13 +64,14 @@ func newLattice(c sdk.Column, step float64, groups int) (lattice, error) {
 	switch {
 	case !(width > 1e-290 && width < 1e300 && math.Max(math.Abs(c.Lower), math.Abs(c.Upper)) < 1e300):
 		return l, fmt.Errorf("column: %q needs lower below upper, by an amount between 1e-290 and 1e300", c.Name)
-	case room < 100:
-		return l, errors.New("by: there are too many groups for quantiles")
-	case step > 0 && !(width/step < room-2 && math.Abs(c.Lower)/step < 1<<51 && math.Abs(c.Upper)/step < 1<<51):
-		return l, fmt.Errorf("step: there are more than %.0f multiples of it between the bounds, in each of %d groups; give a larger step, "+
-			"or leave it out", room, groups)
+	case step > 0 && !(width/step < mostMultiples-2):
+		return l, fmt.Errorf("step: more than %d multiples of it lie between the bounds; give a larger step, or leave it out", int64(mostMultiples))
+	case step > 0 && !(math.Max(math.Abs(c.Lower), math.Abs(c.Upper))/step < 1<<51):
+		return l, errors.New("step: the bounds are more than 2^51 steps away from 0; give a larger step, or leave it out")
 	case step > 0:
 		return l, l.even(step)
+	case room < 100:
+		return l, errors.New("by: there are too many groups for quantiles without a step")
 	case c.Lower > 0 && c.Upper < 10*c.Lower || c.Upper < 0 && c.Lower > 10*c.Upper:
 		// All values are of one size, which may be far larger than their differences.
 		return l, l.even(math.Pow10(int(math.Ceil(math.Log10(width / math.Min(mostSteps, room))))))

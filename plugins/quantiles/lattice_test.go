@@ -18,12 +18,13 @@ func TestLattice(t *testing.T) {
 	}{
 		{0, 1000, 0, 1}, {0, 100_000, 0, 50}, {-1000, 1000, 0, 1}, {-3, 70_000, 0, 1}, {200, 1000, 0, 1}, {200, 1000, 1, 1}, {0, 5000, 0.01, 1},
 		{1e6, 1e6 + 1, 0, 1}, {-1e-7, 1e-9, 0, 3}, {-1000, -200, 0, 1}, {-70_000, -3, 0, 1}, {0.5, 99.5, 1, 1}, {0, 1, 0.3, 1}, {0, 1e12, 0, 20_000}, {0, 1e299, 0, 1},
+		{0, 200_000, 0.01, 1}, {0, 200_000, 0.01, 1 << 20}, {-4e9, 6e9, 0.01, 3},
 	} {
 		l, err := newLattice(sdk.Column{Name: "x", Lower: c.lower, Upper: c.upper}, c.step, c.groups)
 		if err != nil {
 			t.Fatalf("%v: %v", c, err)
 		}
-		if l.cells < 2 || l.cells > mostCells/int64(c.groups) {
+		if l.cells < 2 || l.cells > mostMultiples || c.step == 0 && l.cells > mostCells/int64(c.groups) {
 			t.Errorf("%v: %d cells", c, l.cells)
 		}
 		check := func(i int64) {
@@ -66,7 +67,7 @@ func TestLattice(t *testing.T) {
 	for _, c := range []struct {
 		lower, upper, step float64
 		groups             int
-	}{{0, 1, 2, 1}, {0, 1e9, 0.01, 1}, {0, 1000, 1, 1 << 20}, {0, 0x1p-1070, 0, 1}} {
+	}{{0, 1, 2, 1}, {0, 1e11, 0.01, 1}, {0, 1, 1e-320, 1}, {1e15, 1e15 + 1e6, 0.1, 1}, {0, 1000, 0, 1 << 20}, {0, 0x1p-1070, 0, 1}} {
 		if _, err := newLattice(sdk.Column{Lower: c.lower, Upper: c.upper}, c.step, c.groups); err == nil {
 			t.Errorf("%v is accepted", c)
 		}

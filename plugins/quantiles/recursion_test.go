@@ -26,7 +26,7 @@ func (s *search) grouped(table [][]int64) []group {
 		for _, cell := range rows {
 			counts[cell]++
 		}
-		out[g] = newGroup(s.points, []*[page]int64{counts})
+		out[g] = newGroup(s.points, &tally{pages: []*[page]int64{counts}})
 	}
 	return out
 }
@@ -317,7 +317,7 @@ func TestALargeEpsilonFindsTheRank(t *testing.T) {
 		s.heaviest, s.tie = c.heaviest, c.heaviest<<12
 		p := new([page]int64)
 		p[2], p[9], p[12] = 700*c.heaviest/3+1, 900*c.heaviest, 800*c.heaviest/7+1
-		g := newGroup(s.points, []*[page]int64{p})
+		g := newGroup(s.points, &tally{pages: []*[page]int64{p}})
 		rate, end := sdk.SelectRate(c.epsilon, s.sensitivity(0, 1, 2)), s.lattice.cells*s.points
 		best := func(tie int64) (least int64, where map[int64]bool) {
 			g.tie = tie
