@@ -1,8 +1,8 @@
 package quantiles
 
 import (
+	"cmp"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -25,36 +25,68 @@ type group struct {
 const page = 1 << 10
 
 // tally adds up the weight in each cell of a group: in pages of counters, where the lattice has few
-// cells, and otherwise by the cells that have any. Both give the same group.
+// cells, and otherwise in entries for the cells that have any. Both give the same group.
 type tally struct {
-	pages  []*[page]int64
-	sparse map[int64]int64
+	pages   []*[page]int64
+	entries []entry
+	settled int // so many entries are of different cells, ascending; the rest came later
 }
+
+type entry struct{ cell, weight int64 }
 
 // newTally returns a tally of so many cells, in pages if there are few.
 func newTally(cells int64, few bool) *tally {
 	if few {
 		return &tally{pages: make([]*[page]int64, cells/page+1)}
 	}
-	return &tally{sparse: map[int64]int64{}}
+	return &tally{}
 }
 
 func (t *tally) add(cell, weight int64) {
-	if t.sparse != nil {
-		t.sparse[cell] += weight
+	if t.pages != nil {
+		p := &t.pages[cell/page]
+		if *p == nil {
+			*p = new([page]int64)
+		}
+		(*p)[cell%page] += weight
 		return
 	}
-	p := &t.pages[cell/page]
-	if *p == nil {
-		*p = new([page]int64)
+	if len(t.entries) == cap(t.entries) {
+		t.settle()
+		t.entries = slices.Grow(t.entries, len(t.entries)/2+64)
 	}
-	(*p)[cell%page] += weight
+	t.entries = append(t.entries, entry{cell, weight})
+}
+
+// settle merges the entries that came since it was last called with those before, and adds up the
+// weights of each cell.
+func (t *tally) settle() {
+	late := slices.Clone(t.entries[t.settled:])
+	slices.SortFunc(late, func(a, b entry) int { return cmp.Compare(a.cell, b.cell) })
+	for at, early := len(t.entries)-1, t.entries[:t.settled]; len(late) > 0; at-- { // from the back, so that nothing is overwritten
+		from := &late
+		if len(early) > 0 && early[len(early)-1].cell > late[len(late)-1].cell {
+			from = &early
+		}
+		t.entries[at] = (*from)[len(*from)-1]
+		*from = (*from)[:len(*from)-1]
+	}
+	out := t.entries[:0]
+	for _, e := range t.entries {
+		if n := len(out); n > 0 && out[n-1].cell == e.cell {
+			out[n-1].weight += e.weight
+		} else {
+			out = append(out, e)
+		}
+	}
+	t.entries, t.settled = out, len(out)
 }
 
 // all yields the cells with any weight, ascending.
 func (t *tally) all(yield func(cell, weight int64) bool) {
-	for _, cell := range slices.Sorted(maps.Keys(t.sparse)) {
-		if w := t.sparse[cell]; w > 0 && !yield(cell, w) {
+	t.settle()
+	for _, e := range t.entries {
+		if e.weight > 0 && !yield(e.cell, e.weight) {
 			return
 		}
 	}
@@ -71,7 +103,7 @@ func (t *tally) all(yield func(cell, weight int64) bool) {
 }
 
 // count adds up the weight of the rows in each cell of each group. Memory follows the lattice
-// where it has few cells, and otherwise the different values.
+// where it has few cells, and otherwise the number of different values.
 func (s *search) count(rows sdk.Rows, most int64) ([]group, error) {
 	tallies := make([]*tally, s.cells.N)
 	few := s.lattice.cells <= mostCells/int64(s.cells.N)
@@ -113,7 +145,11 @@ func newGroup(points int64, t *tally) group {
 	if t == nil {
 		return g
 	}
-	all := int64(0)
+	n, all := 0, int64(0)
+	for range t.all {
+		n++
+	}
+	g.cells, g.before = make([]int64, 0, n), slices.Grow(g.before, n)
 	for cell, w := range t.all {
 		all += w
 		g.cells, g.before = append(g.cells, cell), append(g.before, all)
