@@ -65,7 +65,8 @@ func newLattice(c sdk.Column, step float64, groups int) (lattice, error) {
 	case !(width > 1e-290 && width < 1e300 && math.Max(math.Abs(c.Lower), math.Abs(c.Upper)) < 1e300):
 		return l, fmt.Errorf("column: %q needs lower below upper, by an amount between 1e-290 and 1e300", c.Name)
 	case step > 0 && !(width/step < mostMultiples-2):
-		return l, fmt.Errorf("step: more than %d multiples of it lie between the bounds; give a larger step, or leave it out", int64(mostMultiples))
+		return l, fmt.Errorf("step: more than %d multiples of it lie between the bounds; give a larger step, or leave it out",
+			int64(mostMultiples))
 	case step > 0 && !(math.Max(math.Abs(c.Lower), math.Abs(c.Upper))/step < 1<<51):
 		return l, errors.New("step: the bounds are more than 2^51 steps away from 0; give a larger step, or leave it out")
 	case step > 0:
