@@ -22,6 +22,7 @@ type Queries struct {
 
 	all       []*query
 	units     units
+	sources   []source
 	evaluator *rows.Evaluator
 	at        []int // of the columns that the evaluator reads, among Columns
 	declared  []sdk.Column
@@ -30,8 +31,10 @@ type Queries struct {
 	by           int   // of the column of groups among Columns, -1 where there is none
 	room         int64 // for so many rows more
 	weights      [2]float64
-	outcome      block
 }
+
+// source gives the values of an expression in a batch. Evaluated are those that the evaluator computed.
+type source func(b sdk.Batch, evaluated []table.Values) table.Values
 
 // query is one vector of sums.
 type query struct {
@@ -40,19 +43,20 @@ type query struct {
 	norm        *norm // nil for none
 	places      int32 // the cells of one group
 	sums        []int64
-	cells       []int32
+	cells       []int32 // of the rows of a batch, where they have splits
+	present     []int32 // the cells of the rows that have the value of a coordinate
 	row         []float64
 }
 
-// split is an sdk.Split whose value is output at of the evaluator.
+// split is an sdk.Split whose value is number at of the sources.
 type split struct {
 	sdk.Split
 	at     int
 	dict   uint64  // of the texts that places belong to
-	places []int32 // of the entries of that dictionary
+	places []int32 // of the entries of that dictionary, behind one -1 for a missing text
 }
 
-// block holds the values of the expressions in the rows of a batch.
+// block holds the values of the sources in the rows of a batch.
 type block struct {
 	values []table.Values
 	groups []int32 // nil for one group
@@ -135,26 +139,21 @@ func (q *Queries) read(plan sdk.Plan, public sdk.Public, by string) error {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(known, func(c formula.Column) bool { return c.Name == name })
 	}
-	add := func(text string, want formula.Type) (int, error) {
+	add := func(text string, want formula.Type) (int, *formula.Node, error) {
 		f, problems := formula.Check(text, known)
 		if len(problems) > 0 {
-			return 0, problem(problems[0])
+			return 0, nil, problem(problems[0])
 		}
 		if f.Type != want {
-			return 0, fmt.Errorf("the expression is a %s, and should be a %s", f.Type, want)
+			return 0, nil, fmt.Errorf("the expression is a %s, and should be a %s", f.Type, want)
 		}
 		for _, c := range f.Columns() {
 			if !slices.Contains(q.Columns, c) {
 				q.Columns = append(q.Columns, c)
 			}
 		}
-		name := "value " + strconv.Itoa(len(spec.Derived))
-		for taken(name) {
-			name += "'"
-		}
-		spec.Derived = append(spec.Derived, rows.Derived{Name: name, Formula: f})
-		spec.Outputs = append(spec.Outputs, name)
-		return len(spec.Outputs) - 1, nil
+		q.sources = append(q.sources, q.source(f, &spec, taken))
+		return len(q.sources) - 1, f.Root, nil
 	}
 	if by != "" {
 		q.by, q.Columns = 0, []string{by}
@@ -166,7 +165,7 @@ func (q *Queries) read(plan sdk.Plan, public sdk.Public, by string) error {
 			if s.Texts != nil {
 				want = formula.Text
 			}
-			at, err := add(s.Value, want)
+			at, _, err := add(s.Value, want)
 			if err != nil {
 				return fmt.Errorf("plan: cells of query %d: %w", i+1, err)
 			}
@@ -174,11 +173,15 @@ func (q *Queries) read(plan sdk.Plan, public sdk.Public, by string) error {
 			own.splits, own.places = append(own.splits, split{Split: s, at: at}), own.places*int32(s.Count)
 		}
 		for _, c := range declared.Coordinates {
-			at, err := add(c.Value, formula.Number)
+			at, root, err := add(c.Value, formula.Number)
 			if err != nil {
 				return fmt.Errorf("plan: coordinate of query %d: %w", i+1, err)
 			}
-			own.coordinates = append(own.coordinates, coordinate{Coordinate: c, at: at})
+			of := coordinate{Coordinate: c, at: at}
+			if root.Op == formula.Literal {
+				of.constant = &root.Number
+			}
+			own.coordinates = append(own.coordinates, of)
 		}
 		q.all = append(q.all, own)
 	}
@@ -195,6 +198,33 @@ func (q *Queries) read(plan sdk.Plan, public sdk.Public, by string) error {
 		q.declared, q.dictionaries = append(q.declared, c), append(q.dictionaries, table.NewDictID())
 	}
 	return nil
+}
+
+// source makes the source of an expression. The evaluator computes all but columns as they are and constants.
+func (q *Queries) source(f *formula.Formula, spec *rows.Spec, taken func(name string) bool) source {
+	switch root := f.Root; {
+	case root.Op == formula.Read:
+		at := slices.Index(q.Columns, root.Column)
+		return func(b sdk.Batch, _ []table.Values) table.Values {
+			return values(q.declared[at], b.Columns[at], q.dictionaries[at])
+		}
+	case root.Op == formula.Literal && root.Type == formula.Number:
+		var all []float64
+		return func(b sdk.Batch, _ []table.Values) table.Values {
+			for len(all) < b.Rows {
+				all = append(all, root.Number)
+			}
+			return table.Values{Kind: table.Float, Float64: all[:b.Rows]}
+		}
+	}
+	at := len(spec.Outputs)
+	name := "value " + strconv.Itoa(at)
+	for taken(name) {
+		name += "'"
+	}
+	spec.Derived = append(spec.Derived, rows.Derived{Name: name, Formula: f})
+	spec.Outputs = append(spec.Outputs, name)
+	return func(_ sdk.Batch, evaluated []table.Values) table.Values { return evaluated[at] }
 }
 
 // Declared are the columns of a batch.
@@ -216,12 +246,16 @@ func (q *Queries) Write(b sdk.Batch) error {
 	for i, at := range q.at {
 		columns[i] = values(q.declared[at], b.Columns[at], q.dictionaries[at])
 	}
-	q.outcome = block{values: q.evaluator.Eval(columns, b.Rows).Columns, n: b.Rows, weight: q.weigh(b.Weights)}
+	evaluated := q.evaluator.Eval(columns, b.Rows).Columns
+	all := block{values: make([]table.Values, len(q.sources)), n: b.Rows, weight: q.weigh(b.Weights)}
+	for i, of := range q.sources {
+		all.values[i] = of(b, evaluated)
+	}
 	if q.by >= 0 {
-		q.outcome.groups = b.Columns[q.by].Codes
+		all.groups = b.Columns[q.by].Codes
 	}
 	for _, own := range q.all {
-		own.add(q.outcome)
+		own.add(all)
 	}
 	return nil
 }
@@ -263,41 +297,55 @@ func values(c sdk.Column, v sdk.Values, dictionary uint64) table.Values {
 
 // add adds up the rows of a block. The numbers of a coordinate lie side by side, group by group.
 func (q *query) add(b block) {
-	one := q.norm == nil && b.groups == nil && len(q.splits) == 0
-	if !one {
-		q.place(b)
-	}
+	cells := q.place(b)
+	size := len(q.sums) / len(q.coordinates)
 	if q.norm != nil {
-		q.addShort(b, q.cells)
+		q.addShort(b, cells, size)
 		return
 	}
-	size := len(q.sums) / len(q.coordinates)
 	for j := range q.coordinates {
 		c := &q.coordinates[j]
-		v, sums := &b.values[c.at], q.sums[j*size:(j+1)*size]
+		v, sums, cells := &b.values[c.at], q.sums[j*size:(j+1)*size], cells
+		if v.Valid != nil {
+			q.present = present(q.present, cells, v.Valid, b.n)
+			cells = q.present
+		}
 		switch {
-		case one && b.weight == nil && v.Valid == nil:
-			sums[0] += c.total(v.Float64[:b.n])
-		case one:
+		case b.weight != nil:
 			for i, x := range v.Float64[:b.n] {
-				if !v.Null(i) {
-					sums[0] += c.whole(c.number(x, b.weight, i))
+				if cell := cellOf(cells, i); cell >= 0 {
+					sums[cell] += c.whole(c.number(x, b.weight, i))
 				}
 			}
+		case c.constant != nil:
+			c.count(cells, sums, b.n)
 		default:
-			for i, x := range v.Float64[:b.n] {
-				if q.cells[i] >= 0 && !v.Null(i) {
-					sums[q.cells[i]] += c.whole(c.number(x, b.weight, i))
-				}
-			}
+			c.add(v.Float64[:b.n], cells, sums)
 		}
 	}
 }
 
+// present fills dst with the cells of n rows, -1 where no value is present.
+func present(dst, cells []int32, valid []byte, n int) []int32 {
+	dst = slices.Grow(dst[:0], n)[:n]
+	for i := range dst {
+		dst[i] = cellOf(cells, i) | (int32(valid[i>>3]>>(i&7)&1) - 1)
+	}
+	return dst
+}
+
+// cellOf returns the cell of a row, -1 for none. No cells stand for one.
+func cellOf(cells []int32, row int) int32 {
+	if cells == nil {
+		return 0
+	}
+	return cells[row]
+}
+
 // addShort is add for vectors that are held to a norm.
-func (q *query) addShort(b block, cells []int32) {
-	size := len(q.sums) / len(q.coordinates)
-	for i, cell := range cells {
+func (q *query) addShort(b block, cells []int32, size int) {
+	for i := range b.n {
+		cell := cellOf(cells, i)
 		if cell < 0 {
 			continue
 		}
@@ -313,39 +361,44 @@ func (q *query) addShort(b block, cells []int32) {
 	}
 }
 
-// place finds the cell of each row, -1 for none.
-func (q *query) place(b block) {
-	q.cells = slices.Grow(q.cells[:0], b.n)[:b.n]
-	clear(q.cells)
-	copy(q.cells, b.groups)
+// place finds the cell of each row, -1 for none. It returns nil where there is one cell.
+func (q *query) place(b block) []int32 {
+	cells := b.groups
 	for k := range q.splits {
-		s := &q.splits[k]
-		v := &b.values[s.at]
-		if s.Texts != nil {
-			s.learn(v)
+		q.cells = slices.Grow(q.cells[:0], b.n)[:b.n]
+		q.splits[k].place(q.cells, cells, &b.values[q.splits[k].at])
+		cells = q.cells
+	}
+	return cells
+}
+
+// place divides cells, which may be dst, by the values of the rows.
+func (s *split) place(dst, cells []int32, v *table.Values) {
+	if s.Texts != nil {
+		s.learn(v)
+	}
+	most, count := float64(s.Count), int32(s.Count)
+	for i := range dst {
+		cell, place := cellOf(cells, i), int32(-1)
+		switch {
+		case v.Null(i):
+		case s.Texts != nil:
+			place = s.places[v.Codes[i]+1]
+		case v.Float64[i] >= 0 && v.Float64[i] < most:
+			place = int32(v.Float64[i])
 		}
-		for i, cell := range q.cells {
-			place := int32(-1)
-			switch {
-			case cell < 0 || v.Null(i):
-			case s.Texts != nil:
-				place = s.places[v.Codes[i]]
-			case v.Float64[i] >= 0 && v.Float64[i] < float64(s.Count):
-				place = int32(v.Float64[i])
-			}
-			if q.cells[i] = cell*int32(s.Count) + place; place < 0 {
-				q.cells[i] = -1
-			}
+		if dst[i] = cell*count + place; cell < 0 || place < 0 {
+			dst[i] = -1
 		}
 	}
 }
 
 // learn finds the places of the texts of a dictionary.
 func (s *split) learn(v *table.Values) {
-	if s.dict == v.DictID && len(s.places) == len(v.Dict) {
+	if s.dict == v.DictID && len(s.places) == len(v.Dict)+1 {
 		return
 	}
-	s.dict, s.places = v.DictID, s.places[:0]
+	s.dict, s.places = v.DictID, append(s.places[:0], -1)
 	for _, text := range v.Dict {
 		s.places = append(s.places, int32(slices.Index(s.Texts, text)))
 	}

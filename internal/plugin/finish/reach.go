@@ -9,17 +9,24 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// coordinate is an sdk.Coordinate whose value is output at of the evaluator.
+// coordinate is an sdk.Coordinate whose value is number at of the sources.
 type coordinate struct {
 	sdk.Coordinate
 	at          int
-	low, high   float64 // of weighted values
-	inverse     float64 // of the lattice
-	least, most int64   // the whole numbers of low and high
+	constant    *float64 // the value of every row; nil where it depends on the row
+	low, high   float64  // of weighted values
+	inverse     float64  // of the lattice
+	least, most int64    // the whole numbers of low and high
+	first       int64    // the least whole number of a row that weighs 1
+	width       uint64   // the largest less the least of these
+	base        uint64   // the bits of a float that stands for first
 }
 
 // number is the weighted value of a row, held to its range: 0 where it is no number.
 func (c *coordinate) number(x float64, weights []float64, row int) float64 {
+	if x-x != 0 {
+		return 0
+	}
 	x = between(x, c.Low, c.High)
 	if weights != nil {
 		x *= weights[row]
@@ -41,22 +48,76 @@ func between(x, low, high float64) float64 {
 	return x
 }
 
+// Floats between 2^44 and 2^45 are 2⁻⁸ apart: the bits of their middle plus a number of steps hold the whole steps above
+// eight bits of a fraction.
+const (
+	middle   = 3 << 43
+	fraction = 8 // bits
+)
+
+// bits are the bits of a float that stands for a number of steps of the lattice, and half a step.
+func bits(x, inverse float64) uint64 { return math.Float64bits(x*inverse + (middle + 0.5)) }
+
 // whole rounds a number to steps of the lattice, halves up. It never falls as the number grows.
 func (c *coordinate) whole(x float64) int64 {
-	steps := x*c.inverse + 0.5
-	whole := int64(steps) // toward zero
-	if float64(whole) > steps {
-		whole--
-	}
-	return whole
+	return (int64(bits(x, c.inverse)) - int64(math.Float64bits(middle))) >> fraction
 }
 
-// total adds up the whole numbers of rows that all weigh 1.
-func (c *coordinate) total(values []float64) (sum int64) {
-	for _, x := range values {
-		sum += c.whole(between(between(x, c.Low, c.High), c.low, c.high))
+// start finds the ranges of whole numbers.
+func (c *coordinate) start() {
+	c.least, c.most = c.whole(c.low), c.whole(c.high)
+	c.first = c.whole(between(c.Low, c.low, c.high))
+	c.base = uint64(int64(math.Float64bits(middle)) + c.first<<fraction)
+	c.width = uint64(c.whole(between(c.High, c.low, c.high)) - c.first)
+}
+
+// above returns how much more than first a row adds that weighs 1 and has the value x.
+func (c *coordinate) above(x float64) uint64 { return uint64(c.whole(c.number(x, nil, 0)) - c.first) }
+
+// count adds the whole number of a constant to the sums of cells, once for each of n rows that all weigh 1.
+func (c *coordinate) count(cells []int32, sums []int64, n int) {
+	one := c.whole(c.number(*c.constant, nil, 0))
+	if cells == nil {
+		sums[0] += one * int64(n)
+		return
 	}
-	return sum
+	for _, cell := range cells[:n] {
+		if cell >= 0 {
+			sums[cell] += one
+		}
+	}
+}
+
+// add adds the whole numbers of rows that all weigh 1 to the sums of their cells.
+//
+// # Contract
+//
+// A row adds whole(number(x)), whatever x is. Proof: query.proof.md. // P39
+func (c *coordinate) add(values []float64, cells []int32, sums []int64) {
+	inverse, base, width := c.inverse, c.base, c.width
+	if cells == nil {
+		sum := uint64(0)
+		for _, x := range values {
+			more := (bits(x, inverse) - base) >> fraction
+			if more > width {
+				more = c.above(x)
+			}
+			sum += more
+		}
+		sums[0] += int64(sum) + int64(len(values))*c.first
+		return
+	}
+	first := c.first
+	values = values[:len(cells)]
+	for i, cell := range cells {
+		if cell >= 0 {
+			more := (bits(values[i], inverse) - base) >> fraction
+			if more > width {
+				more = c.above(values[i])
+			}
+			sums[cell] += first + int64(more)
+		}
+	}
 }
 
 // norm holds vectors of whole numbers to an L2 norm.
@@ -138,7 +199,7 @@ func (q *query) bound(declared sdk.Query, weights [2]float64, steps int) error {
 		if !(size*c.inverse < 1<<42) || math.IsInf(c.inverse, 0) {
 			return errors.New("the lattice is too fine for the range")
 		}
-		c.least, c.most = c.whole(c.low), c.whole(c.high)
+		c.start()
 	}
 	if n := q.norm; n != nil {
 		n.inverse = q.coordinates[0].inverse
