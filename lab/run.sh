@@ -9,6 +9,7 @@ go test -run '^$' -bench . -benchmem ./privacy/... ./internal/noise/... ./sample
   ./internal/plugin/host/... ./internal/plugin/wire/... ./internal/plan/account/... ./internal/say/verdict/... ./internal/job/... ./plugins/... ./internal/pipeline/... ./ledger/...
 go test -run '^$' -bench Python -benchtime 9x ./cmd/dprelease
 bin/lab/epoch
+bin/lab/small
 bin/lab/tables
 if ! command -v npm >/dev/null; then
   echo "NOT MEASURED: whole runs against DuckDB (npm is missing)"

@@ -57,7 +57,7 @@ type Answer struct {
 type Options struct {
 	// Methods are the methods to run; none means all of them.
 	Methods []string
-	// Quick skips lower bounds and published claims.
+	// Quick skips lower bounds, published claims, and all methods after one whose bound is 0.
 	Quick bool
 
 	laws *pld.Laws // of a curve
@@ -164,6 +164,9 @@ func evaluate(e Event, rel Relation, at Point, q query, o Options) (Answer, erro
 	for _, m := range methods {
 		if !o.wants(m.name) {
 			continue
+		}
+		if o.Quick && best == 0 {
+			break // no method goes below
 		}
 		var b bracket
 		var u *Unsupported

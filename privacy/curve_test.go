@@ -31,3 +31,18 @@ func TestDeltaCurve(t *testing.T) {
 		}
 	}
 }
+
+// Beyond the sum of pure guarantees δ is 0, and a curve composes no distribution there: it would need the finest of all.
+func TestDeltaCurveBeyondPureComposesNothing(t *testing.T) {
+	one := Sensitivity{AddRemove: 1, ReplaceOne: 1}
+	e := Compose{Events: []Event{Repeat{N: 5, Event: Laplace{Scale: 10}}, Repeat{N: 5, Event: DiscreteLaplace{Scale: 10, Sensitivity: one}}}}
+	for _, c := range []struct {
+		eps  float64
+		pure bool
+	}{{1.01, true}, {0.99, false}} {
+		a, err := DeltaCurve(e, AddRemove, Options{})(c.eps)
+		if _, composed := a.Methods["pld"]; err != nil || (a.Delta == 0) != c.pure || composed == c.pure {
+			t.Errorf("ε %g: %+v, %v", c.eps, a, err)
+		}
+	}
+}
