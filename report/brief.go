@@ -24,6 +24,11 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 	for i, e := range r.Releases {
 		one := newResult(r.Publication.inEnglish(), e, values[e.Name])
 		b := Brief{Release: e.Name, Values: one.values()}
+		for at := 0; one.has("estimate") && at < one.table.rows(); at += 4096 { // a bar takes far more memory than a row
+			few := one.part(at, at+4096)
+			few.bars()
+			one.shares = append(one.shares, few.shares...)
+		}
 		for _, x := range e.Expected {
 			if b.Noise == "" {
 				b.Noise, b.Draw = x.forecast(one.w)
@@ -154,9 +159,11 @@ func (r *result) firstValues(most int) (rows []shownValue, all int) {
 	if !r.has("estimate") {
 		return nil, 0
 	}
-	bars, _ := r.bars()
+	all = r.columns["estimate"].Len()
+	few := r.part(0, most)
+	bars, _ := few.bars()
 	groups := r.groups()
-	for i, b := range bars[:min(len(bars), most)] {
+	for i, b := range bars {
 		var label []string
 		for _, g := range groups {
 			label = append(label, g.cell(i))
@@ -167,7 +174,7 @@ func (r *result) firstValues(most int) (rows []shownValue, all int) {
 		if r.release.countsUnits() { // rows in the table, at least
 			slices.Reverse(label)
 		}
-		if q := r.columns["quantile"]; i < q.Len() && len(bars) > 1 {
+		if q := r.columns["quantile"]; i < q.Len() && all > 1 {
 			label = append(label, r.rank(q.Float64[i]))
 		}
 		v := shownValue{Label: strings.Join(label, " ")}
@@ -181,5 +188,5 @@ func (r *result) firstValues(most int) (rows []shownValue, all int) {
 		}
 		rows = append(rows, v)
 	}
-	return rows, len(bars)
+	return rows, all
 }

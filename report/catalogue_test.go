@@ -81,7 +81,7 @@ func TestSuppressed(t *testing.T) {
 	if !strings.Contains(picture, "× suppressed") || !strings.Contains(picture, "120.0") || strings.Contains(picture, "777") || strings.Contains(picture, "NaN") {
 		t.Error(picture)
 	}
-	g := table.grid(wordsIn("en"), 5)
+	g := table.shown(5).grid(wordsIn("en"))
 	if g.Rows[1][1].Text != "×" || g.Rows[0][1].Text != "120.0" {
 		t.Errorf("%+v", g.Rows)
 	}

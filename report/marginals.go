@@ -24,8 +24,12 @@ func (r *result) tables() (lines, heats []marginal, all int) {
 	names := r.columns["table"].Text
 	seen := map[string]*marginal{}
 	var order []string
+	var m *marginal
 	for i, name := range names {
-		m, ok := seen[name]
+		ok := i > 0 && name == names[i-1]
+		if !ok {
+			m, ok = seen[name]
+		}
 		if !ok {
 			all++
 			columns := strings.Split(name, ",")

@@ -267,3 +267,23 @@ func BenchmarkPage(b *testing.B) {
 		html(b, draw(b, r), r, values, false)
 	}
 }
+
+// BenchmarkLargePage: a page shows as many values of a million rows as of ten thousand.
+func BenchmarkLargePage(b *testing.B) {
+	for _, rows := range []int{10_000, 1_000_000} {
+		b.Run(fmt.Sprint(rows), func(b *testing.B) {
+			r, values := load(b, "schools")
+			table := report.Table{Columns: []report.Column{{Name: "group"}, {Name: "estimate"}, {Name: "noise_sd"}}}
+			for i := range rows {
+				table.Columns[0].Text = append(table.Columns[0].Text, fmt.Sprint("g", i))
+				table.Columns[1].Float64, table.Columns[2].Float64 = append(table.Columns[1].Float64, float64(i)), append(table.Columns[2].Float64, 1)
+			}
+			values[r.Releases[0].Name] = table
+			p := draw(b, r)
+			b.ReportAllocs()
+			for b.Loop() {
+				html(b, p, r, values, false)
+			}
+		})
+	}
+}

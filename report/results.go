@@ -49,7 +49,7 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 		if one.over != nil {
 			view.Latest = one.recent()
 		}
-		view.Values = v.words.labelled(e, values[e.Name]).grid(v.words, min(maxRows, rows, max(6, maxAllRows/len(r.Releases))))
+		view.Values = v.words.labelled(e, values[e.Name].shown(min(maxRows, rows, max(6, maxAllRows/len(r.Releases))))).grid(v.words)
 		if view.Values != nil {
 			view.Values.More = v.moreRows(values[e.Name].rows() - len(view.Values.Rows))
 			rows -= len(view.Values.Rows)
@@ -161,8 +161,7 @@ func (r *result) draw(id string) {
 	case r.has("quantile") && len(groups) == 0 && n >= 3 && !r.severalColumns():
 		r.pictures = append(r.pictures, quantiles(r.w, id, title, r.about(), r.columns["quantile"].Float64, bars))
 		r.under = append(r.under, r.w.t("result.no_interval"))
-	case len(groups) == 2 && !r.has("quantile") && n <= mostHeatCells && len(distinct(groups[0].Text)) > 1 &&
-		len(distinct(groups[1].Text)) > 1 && n > 6:
+	case len(groups) == 2 && !r.has("quantile") && n <= mostHeatCells && n > 6:
 		r.heat(id, title, groups[0].Text, groups[1].Text, bars)
 		r.under = append(r.under, r.w.t("result.heat"))
 		if l.noise != "" {
@@ -184,6 +183,13 @@ func (r *result) index() {
 	}
 }
 
+// part is a release as if some of its rows were all of it.
+func (r *result) part(from, to int) result {
+	out := result{w: r.w, release: r.release, table: r.table.part(from, to)}
+	out.index()
+	return out
+}
+
 func (r *result) has(names ...string) bool {
 	for _, name := range names {
 		if _, ok := r.columns[name]; !ok {
@@ -193,7 +199,7 @@ func (r *result) has(names ...string) bool {
 	return true
 }
 
-func (r *result) severalColumns() bool { return len(distinct(r.columns["column"].Text)) > 1 }
+func (r *result) severalColumns() bool { return r.columns["column"].varies() }
 
 // about is the column that a release is about, "" where it does not say.
 func (r *result) about() string {
@@ -208,7 +214,7 @@ func (r *result) groups() []Column {
 	var out []Column
 	for _, c := range r.table.Columns {
 		mark := c.Name == "quality" && !slices.Contains(r.release.By, c.Name) // of relative errors
-		if c.Text != nil && c.Name != "column" && c.Name != "flag" && !mark && len(distinct(c.Text)) > 1 {
+		if c.Text != nil && c.Name != "column" && c.Name != "flag" && !mark && c.varies() {
 			out = append(out, c)
 		}
 	}

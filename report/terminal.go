@@ -72,7 +72,7 @@ func (t *Told) WriteText(out io.Writer, detail bool) error {
 	sections := []document.Section{s}
 	for _, e := range r.Releases {
 		one := document.Section{Title: w.t("terminal.release", w.labels.Label(e.Name), e.Mechanism.Name, w.source(e.From))}
-		if v := w.labelled(e, t.Values[e.Name]).grid(w, shownRows); v != nil {
+		if v := w.labelled(e, t.Values[e.Name].shown(shownRows)).grid(w); v != nil {
 			if n := t.Values[e.Name].rows() - len(v.Rows); n > 0 {
 				v.More = w.t("terminal.rows", n)
 			}

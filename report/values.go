@@ -63,6 +63,20 @@ func (c Column) some(rows []int) Column {
 	return one
 }
 
+// part is the rows of a table from one up to another, which share its memory.
+func (t Table) part(from, to int) (out Table) {
+	for _, c := range t.Columns {
+		c.Float64, c.Int64, c.Text, c.Blank = between(c.Float64, from, to), between(c.Int64, from, to), between(c.Text, from, to),
+			between(c.Blank, from, to)
+		out.Columns = append(out.Columns, c)
+	}
+	return out
+}
+
+func between[T any](values []T, from, to int) []T {
+	return values[min(from, len(values)):min(to, len(values))]
+}
+
 // cell prints one value with seven significant digits; the files have them all.
 func (c Column) cell(i int) string {
 	switch {
@@ -189,9 +203,17 @@ func (t Table) noise() (with []string, noise []float64) {
 	return with, noise
 }
 
-// grid shows at most so many rows, rounded to what the noise leaves meaningful: the first
-// ones, or of a release over time the last ones.
-func (t Table) grid(w words, limit int) *document.Table {
+// shown returns at most so many rows: the first ones, or of a release over time the last ones.
+func (t Table) shown(limit int) Table {
+	from := 0
+	if t.isSeries() {
+		from = max(t.rows()-limit, 0)
+	}
+	return t.part(from, from+limit)
+}
+
+// grid shows a table, rounded to what the noise leaves meaningful.
+func (t Table) grid(w words) *document.Table {
 	if len(t.Columns) == 0 {
 		return nil
 	}
@@ -199,13 +221,9 @@ func (t Table) grid(w words, limit int) *document.Table {
 	for _, c := range t.Columns {
 		g.Head = append(g.Head, document.Head{Name: w.labels.Label(c.Name), Number: c.numeric()})
 	}
-	n, from := t.rows(), 0
 	with, noise := t.noise()
 	marked := slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == "kind" })
-	if t.isSeries() {
-		from = max(n-limit, 0)
-	}
-	for i := from; i < min(n, from+limit); i++ {
+	for i := range t.rows() {
 		row := make([]document.Cell, len(t.Columns))
 		for k, c := range t.Columns {
 			text := c.cell(i)
