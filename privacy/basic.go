@@ -116,7 +116,7 @@ func basicTerms(all []related, k float64) (profile, *Unsupported) {
 		if g, ok := t.event.(DiscreteGaussian); ok {
 			if mu := lattice(g, rel); mu > 0 {
 				steps = append(steps, mu*math.Sqrt(float64(t.runs)))
-				near = near.add(g, float64(t.runs)*k)
+				near = near.add(g, float64(t.runs)*k, 15)
 				rounded = append(rounded, ratioUp(g.Sensitivity.Under(rel), replacedSigma(g.Sigma))*math.Sqrt(float64(t.runs)))
 				continue
 			}
@@ -143,28 +143,32 @@ func basicTerms(all []related, k float64) (profile, *Unsupported) {
 	return out, nil
 }
 
-// add accounts for runs more discrete Gaussian draws on each coordinate of g.
-func (c closeness) add(g DiscreteGaussian, runs float64) closeness {
+// add accounts for runs more discrete Gaussian draws on each coordinate of g, compared up to reach standard deviations.
+func (c closeness) add(g DiscreteGaussian, runs, reach float64) closeness {
 	if g.Sigma < minSigma || math.IsInf(c.ratio, 1) {
 		return closeness{math.Inf(1), 1}
 	}
-	one := nearGaussian(g.Sigma, 15)
+	one := nearGaussian(g.Sigma, reach)
 	draws := runs * math.Max(1, float64(g.Coordinates))
 	return closeness{above(c.ratio+draws*one.ratio, 1e-14), above(c.tail+draws*one.tail, 1e-14)}
 }
 
 // discreteProfile is the profile of discrete Gaussian noises whose joint shift is mu. It is
-// the smaller of the zCDP bound and the profile of the Gaussians that they are close to:
-// those shift by rounded, and near widens their profile.
-func discreteProfile(mu, rounded float64, near closeness) profile {
+// the smallest of the zCDP bound and the profiles of the Gaussians that they are close to:
+// those shift by rounded, and each of near widens their profile.
+func discreteProfile(mu, rounded float64, near ...closeness) profile {
 	z := zcdpProfile(above(mu*mu/2, 1e-15))
-	if math.IsInf(near.ratio, 1) {
+	if math.IsInf(near[0].ratio, 1) {
 		return z
 	}
 	g := gaussianProfile(rounded)
 	at := z.at
 	z.at = func(eps float64) float64 {
-		return math.Min(at(eps), near.widen(g.delta, eps))
+		least := at(eps)
+		for _, c := range near {
+			least = math.Min(least, c.widen(g.delta, eps))
+		}
+		return least
 	}
 	return z
 }

@@ -97,6 +97,10 @@ func (s *smoothed) event(e Event, runs float64, samples int) Event {
 		}
 		s.runs = append(s.runs, discreteRun{sigma: x.Sigma, draws: draws})
 		return Gaussian{Sigma: replacedSigma(x.Sigma), Sensitivity: x.Sensitivity}
+	case KeyThreshold:
+		if x.Sigma > 0 {
+			return s.event(x.beside(), runs, samples)
+		}
 	case Compose:
 		out := make([]Event, len(x.Events))
 		for i, p := range x.Events {

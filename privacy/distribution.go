@@ -188,13 +188,14 @@ func (e DiscreteGaussian) pair(rel Relation, here string) (lossPair, *Unsupporte
 }
 
 // pair is the worst pair with this profile, in both directions.
-func (p profile) pair() pld.Mechanism {
-	return pld.FromProfile(func(eps float64) float64 {
-		if eps < 0 {
-			return -math.Expm1(eps) + math.Exp(eps)*p.delta(-eps)
-		}
-		return p.delta(eps)
-	})
+func (p profile) pair() pld.Mechanism { return pld.FromProfile(p.everywhere) }
+
+// everywhere is the profile at any eps: below 0 by that of the other direction.
+func (p profile) everywhere(eps float64) float64 {
+	if eps < 0 {
+		return -math.Expm1(eps) + math.Exp(eps)*p.delta(-eps)
+	}
+	return p.delta(eps)
 }
 
 // distributionDraw is P7 for everything that was run on one draw.

@@ -195,7 +195,7 @@ func TestKeyThresholdAgainstEnumeration(t *testing.T) {
 			}
 			return DiscreteGaussian{c.scale, Sensitivity{math.Sqrt(a) * (1 + 1e-15), math.Sqrt(r) * (1 + 1e-15)}, 4}
 		}
-		charged := func(k, delta float64) Event { return Compose{[]Event{noisy(k, 2*k), KeyThreshold{delta}}} }
+		charged := func(k, delta float64) Event { return Compose{[]Event{noisy(k, 2*k), KeyThreshold{Delta: delta}}} }
 		law := func(k keyTable) []float64 {
 			out := []float64{1}
 			for _, n := range k {
@@ -212,13 +212,27 @@ func TestKeyThresholdAgainstEnumeration(t *testing.T) {
 		for _, rel := range relations {
 			what := fmt.Sprint("noise and threshold ", c)
 			holds(t, what, charged(1, passes), rel, at, worstOf(4, one, rel, at, law), map[string]Event{
-				"no threshold event": noisy(1, 2), "k coordinates": Compose{[]Event{noisy(1, 1), KeyThreshold{passes}}},
+				"no threshold event": noisy(1, 2), "k coordinates": Compose{[]Event{noisy(1, 1), KeyThreshold{Delta: passes}}},
 			}, caught)
 			both := -math.Expm1(2 * math.Log1p(-passes))
-			holds(t, what, charged(2, both), rel, at, worstOf(2, two, rel, at, law), map[string]Event{"δ for each key": charged(2, passes)}, caught)
+			of2 := worstOf(2, two, rel, at, law)
+			holds(t, what, charged(2, both), rel, at, of2, map[string]Event{"δ for each key": charged(2, passes)}, caught)
+			if c.laplace {
+				continue
+			}
+			one2 := worstOf(4, one, rel, at, law)
+			for i, eps := range at { // counts about the threshold, which new keys stand beside
+				for _, p := range mixedTables(c.tau, rel) {
+					of2[i] = math.Max(of2[i], math.Max(hockeyStick(law(p[0]), law(p[1]), eps), hockeyStick(law(p[1]), law(p[0]), eps)))
+				}
+			}
+			holds(t, what+" together", KeyThreshold{passes, c.scale, 1}, rel, at, one2,
+				map[string]Event{"no δ": KeyThreshold{1e-12, c.scale, 1}, "more noise": KeyThreshold{passes, 3 * c.scale, 1}}, caught)
+			holds(t, what+" together", KeyThreshold{both, c.scale, 2}, rel, at, of2,
+				map[string]Event{"δ of one key": KeyThreshold{passes, c.scale, 2}, "noise of one key": KeyThreshold{both, c.scale, 1}}, caught)
 		}
 	}
-	for _, name := range []string{"no threshold event", "δ for each key", "k coordinates"} {
+	for _, name := range []string{"no threshold event", "δ for each key", "k coordinates", "no δ", "more noise", "δ of one key", "noise of one key"} {
 		if caught[name] < tier.Of(1, 3) {
 			t.Errorf("%q was caught %d times only", name, caught[name])
 		}
@@ -226,10 +240,54 @@ func TestKeyThresholdAgainstEnumeration(t *testing.T) {
 	t.Log(caught)
 }
 
+// mixedTables are neighbours of which a unit has two keys, with numbers of units about the threshold and of that unit alone.
+func mixedTables(tau int, rel Relation) (out [][2]keyTable) {
+	numbers := []int{1, 2, tau, tau + 2}
+	for _, a := range numbers {
+		for _, b := range numbers {
+			out = append(out, [2]keyTable{{a, b, 0}, {a - 1, b - 1, 0}})
+			if rel == ReplaceOne {
+				for _, c := range numbers {
+					out = append(out, [2]keyTable{{a, b, c - 1}, {a - 1, b - 1, c}})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// New keys have no numbers that change on both sides, so noise and threshold together cost less than one beside the other, and more than
+// the threshold.
+func TestKeyThresholdTogether(t *testing.T) {
+	for _, keys := range []int64{5, 40, 1000, 1 << 40} {
+		e := KeyThreshold{7e-7, 4.3 * math.Sqrt(float64(keys)), keys}
+		for _, rel := range relations {
+			for _, eps := range []float64{0, .5, 1, 2} {
+				a, b := must(DeltaWith(e, rel, eps, Options{Quick: true})).Delta, must(DeltaWith(e.beside(), rel, eps, Options{Quick: true})).Delta
+				if a > b || a < 7e-7 {
+					t.Errorf("%d keys under %v at ε %g: δ is %g together, %g beside", keys, rel, eps, a, b)
+				}
+			}
+		}
+	}
+	for _, c := range []struct {
+		e    KeyThreshold
+		want string
+	}{
+		{KeyThreshold{Delta: 1e-6, Keys: 3}, "key_threshold.keys: says nothing without sigma: the noise beside the event covers the keys of a unit"},
+		{KeyThreshold{1e-6, 1, 1<<40 + 1}, "key_threshold.keys: must be at most 2^40"},
+		{KeyThreshold{Delta: 1e-6, Sigma: -1}, "key_threshold.sigma: must be above 0 (-1)"},
+	} {
+		if err := Validate(c.e); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v", c.e, err)
+		}
+	}
+}
+
 // A key that two units bring passes more often than twice δ says: for several units that
 // change at once the threshold has no bound without its noise.
 func TestKeyThresholdOfSeveralUnits(t *testing.T) {
-	e := Compose{[]Event{DiscreteLaplace{2, Sensitivity{1, 2}}, KeyThreshold{1e-6}}}
+	e := Compose{[]Event{DiscreteLaplace{2, Sensitivity{1, 2}}, KeyThreshold{Delta: 1e-6}}}
 	if _, u := basic(e, AddRemove, "", 2); u == nil || u.Reason != thresholdGroup {
 		t.Errorf("two units: %v", u)
 	}
@@ -278,7 +336,7 @@ func TestKeysOnSamples(t *testing.T) {
 			p := truncatedGeometric(1, .05, n)
 			return []float64{1 - p, p}
 		}),
-		keysOfRows("threshold", Compose{[]Event{DiscreteLaplace{scale, Sensitivity{1, 2}}, KeyThreshold{passes}}}, func(n int) []float64 { return thresholded(n, tau, noise) }),
+		keysOfRows("threshold", Compose{[]Event{DiscreteLaplace{scale, Sensitivity{1, 2}}, KeyThreshold{Delta: passes}}}, func(n int) []float64 { return thresholded(n, tau, noise) }),
 	}
 	fixed := func(n, of int64) func(Event) Event {
 		return func(e Event) Event { return WithoutReplacement{n, of, e} }

@@ -10,7 +10,7 @@ import (
 var everyKind = []Event{
 	Gaussian{Sigma: 2, Sensitivity: Sensitivity{AddRemove: 1, ReplaceOne: 1.5}}, Laplace{Scale: 2, Sensitivity: Sensitivity{AddRemove: 1}},
 	DiscreteGaussian{Sigma: 2, Sensitivity: Sensitivity{AddRemove: 2}, Coordinates: 3}, DiscreteLaplace{Scale: 2, Sensitivity: Sensitivity{ReplaceOne: 2}},
-	Pure{1}, Approx{1, 1e-6}, ZCDP{.1}, BoundedRange{Eps: 1}, KeySelection{1, 1e-6}, KeyThreshold{1e-6}, RandomizedResponse{3, 1},
+	Pure{1}, Approx{1, 1e-6}, ZCDP{.1}, BoundedRange{Eps: 1}, KeySelection{1, 1e-6}, KeyThreshold{1e-6, 2, 3}, RandomizedResponse{3, 1},
 	Compose{[]Event{Pure{1}, ZCDP{.1}}}, Repeat{3, Pure{1}}, Poisson{.1, Pure{1}}, WithoutReplacement{1, 2, Pure{1}}, WithReplacement{1, 2, Pure{1}},
 	Multistage{[]Stage{{1, 2, 0}, {3, 5, 4}}, Pure{1}}, ByGroup{Pure{1}, true}, RowsOfUnit{3, .5, Poisson{.1, Pure{1}}},
 	Rotation{Waves: 4, Patterns: []Pattern{{[]int64{1, 2}, 1}}, Event: Pure{1}}, Shuffled{10, RandomizedResponse{3, 1}},

@@ -122,7 +122,7 @@ func TestSeveralUnitsAreEnumerated(t *testing.T) {
 	if _, err := OfSteps(Compose{[]Event{laplace, Poisson{.3, laplace}}}, AddRemove, 2); err == nil {
 		t.Error("a unit of a sample that goes and comes again is taken for a group")
 	}
-	for _, e := range []Event{KeyThreshold{1e-6}, ByGroup{Event: laplace}, Shuffled{10, Laplace{Scale: 1}}} {
+	for _, e := range []Event{KeyThreshold{Delta: 1e-6}, ByGroup{Event: laplace}, Shuffled{10, Laplace{Scale: 1}}} {
 		if _, err := OfMany(e, ReplaceOne, 2); err == nil {
 			t.Errorf("%s: several units are not refused", e.Kind())
 		}

@@ -30,7 +30,7 @@ var everyEvent = privacy.Compose{Events: []privacy.Event{
 	privacy.LastIterate{Variant: "cyclic-convex", Early: 0.5, Rounding: 0.25, Sigma: 1, Sensitivity: 2, N: 3, Batch: 4, Steps: 5, Epochs: 6,
 		StepSize: 7, Smooth: 8, StrongConvexity: 9, Diameter: 10},
 	privacy.BoundedRange{Eps: 0.7, Parts: 2, Come: 0.4}, privacy.ByGroup{Event: privacy.Pure{Eps: 1}, Fixed: true},
-	privacy.RowsOfUnit{Rows: 3, Units: 2.5, Event: privacy.Poisson{Rate: 0.1, Event: privacy.Pure{Eps: 1}}}, privacy.KeySelection{Eps: 1, Delta: 1e-6}, privacy.KeyThreshold{Delta: 1e-6},
+	privacy.RowsOfUnit{Rows: 3, Units: 2.5, Event: privacy.Poisson{Rate: 0.1, Event: privacy.Pure{Eps: 1}}}, privacy.KeySelection{Eps: 1, Delta: 1e-6}, privacy.KeyThreshold{Delta: 1e-6, Sigma: 2, Keys: 3},
 	privacy.Rotation{Waves: 4, In: 2, Patterns: []privacy.Pattern{{Waves: []int64{1, 3}, Weight: 2}}, Event: privacy.Pure{Eps: 1}},
 }}
 

@@ -100,33 +100,27 @@ func laplaceRule(w Want) (Rule, error) {
 	return r, nil
 }
 
-// gaussianRule splits δ between the noise and the threshold so that the threshold is low.
+// gaussianRule lets the threshold spend nearly all of δ, and finds the least noise that fits beside it: a unit whose keys are all new
+// has no others that the noise must hide, so that most of δ is spent once (P25).
 func gaussianRule(w Want) (Rule, error) {
-	delta := w.Target.Delta * slack
-	share, least := 0.5, math.Inf(1)
-	// The threshold depends little on the share near its lowest point, so a grid is enough.
-	for _, s := range []float64{1e-6, 1e-3, .01, .05, .1, .2, .3, .4, .45, .5, .55, .6, .65, .7, .8, .9, .95, .99} {
-		sigma := leastSigma(1, func(x float64) bool { return w.noiseMeets(x, delta*s) })
-		if at := sigma * math.Erfcinv(2*delta*(1-s)/float64(w.Keys)); at < least {
-			share, least = s, at
+	var best *Threshold
+	for _, share := range []float64{1, 0.999, 0.99, 0.95, 0.9, 0.8, 0.6, 0.4} {
+		rule := func(sigma float64) (*Threshold, error) {
+			return NewThreshold(true, sigma, w.Keys, w.Target.Delta*slack*share)
+		}
+		sigma := leastSigma(math.Sqrt(w.moved()), func(x float64) bool {
+			r, err := rule(x)
+			return err == nil && w.meets(r.Event())
+		})
+		r, err := rule(sigma)
+		if err == nil && w.meets(r.Event()) && (best == nil || r.at < best.at || r.at == best.at && r.scale < best.scale) {
+			best = r
 		}
 	}
-	threshold := delta * (1 - share)
-	sigma := leastSigma(math.Sqrt(w.moved()), func(x float64) bool { return w.meets(thresholdEvent(true, x, w.Keys, threshold)) })
-	r, err := NewThreshold(true, sigma, w.Keys, threshold)
-	if err != nil || !w.meets(r.Event()) {
-		return nil, err
+	if best == nil {
+		return nil, nil
 	}
-	return r, nil
-}
-
-// noiseMeets reports whether continuous Gaussian noise alone costs at most delta at the target's ε. It is only asked to
-// find a good share.
-func (w Want) noiseMeets(sigma, delta float64) bool {
-	root := math.Sqrt(w.moved())
-	a, err := privacy.DeltaWith(privacy.Gaussian{Sigma: sigma, Sensitivity: privacy.Sensitivity{AddRemove: root}}, privacy.AddRemove,
-		w.Target.Epsilon, privacy.Options{Methods: []string{"basic"}, Quick: true})
-	return err == nil && a.Delta <= delta
+	return best, nil
 }
 
 // leastSigma is the smallest σ found that fits, from a first guess on; it is too large to be drawn where none does.

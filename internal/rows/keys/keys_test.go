@@ -220,7 +220,7 @@ func TestThresholdTail(t *testing.T) {
 }
 
 // The example of a known library: Laplace noise of scale 80 needs a threshold of 1,714. Gaussian noise with δ split between
-// noise and threshold needs 804.
+// noise and threshold needs 804, and 772 where most of δ is spent once.
 func TestGaussianBeatsLaplace(t *testing.T) {
 	w := want(.125, 2.5e-9, 10, addRemove)
 	w.Counts = true
@@ -235,8 +235,20 @@ func TestGaussianBeatsLaplace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g, ok := r.(*Threshold); !ok || !g.Gaussian() || g.At() != 804 {
+	if g, ok := r.(*Threshold); !ok || !g.Gaussian() || g.At() != 772 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Five keys a unit at ε 1 and δ 1e-6: half of the keys with 50 units appear, and nothing of ε is left over. Google's library needs 51.
+func TestSeveralKeysUseTheBudget(t *testing.T) {
+	r, err := Calibrate(want(1, 1e-6, 5, addRemove))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := privacy.EpsilonAt(r.Event(), privacy.AddRemove, 1e-6)
+	if n, _ := Size(r, .5); n > 50 || r.Deviation() > 9.6 || err != nil || a.Epsilon > 1 || a.Epsilon < .9999 {
+		t.Errorf("%d units, σ %g, ε %g: %v", n, r.Deviation(), a.Epsilon, err)
 	}
 }
 

@@ -65,26 +65,14 @@ func (r *Threshold) tail(x float64) float64 {
 
 // Event is the noise on the vector of all numbers and the threshold.
 func (r *Threshold) Event() privacy.Event {
-	return thresholdEvent(r.gaussian, r.scale, r.keys, r.delta)
-}
-
-func thresholdEvent(gaussian bool, scale float64, keys int64, delta float64) privacy.Event {
-	k := float64(keys)
-	var noisy privacy.Event = privacy.DiscreteLaplace{Scale: scale, Sensitivity: privacy.Sensitivity{AddRemove: k, ReplaceOne: 2 * k}}
-	if gaussian {
-		noisy = privacy.DiscreteGaussian{Sigma: scale, Coordinates: 2 * keys,
-			Sensitivity: privacy.Sensitivity{AddRemove: rootUp(k), ReplaceOne: rootUp(2 * k)}}
+	if r.gaussian {
+		return privacy.KeyThreshold{Delta: r.delta, Sigma: r.scale, Keys: r.keys}
 	}
-	return privacy.Compose{Events: []privacy.Event{noisy, privacy.KeyThreshold{Delta: delta}}}
-}
-
-// rootUp is the square root, rounded up.
-func rootUp(x float64) float64 {
-	r := math.Sqrt(x)
-	if math.FMA(r, r, -x) < 0 {
-		r = math.Nextafter(r, math.Inf(1))
-	}
-	return r
+	k := float64(r.keys)
+	return privacy.Compose{Events: []privacy.Event{
+		privacy.DiscreteLaplace{Scale: r.scale, Sensitivity: privacy.Sensitivity{AddRemove: k, ReplaceOne: 2 * k}},
+		privacy.KeyThreshold{Delta: r.delta},
+	}}
 }
 
 // Keep adds noise to each number of units and compares it with the threshold.
