@@ -36,9 +36,9 @@ type privateCase struct {
 	words    bool   // run for people, and a second time; else once, for programs
 }
 
-// canary finds a canary. Among the digits of a released number its digits may stand by
-// chance.
-var canary = regexp.MustCompile(`(^|[^0-9.])31337([^0-9]|$)|` + canaryText)
+// canary finds a canary. Among the digits of a released number or of a digest its digits may
+// stand by chance.
+var canary = regexp.MustCompile(`(^|[^0-9a-f.])31337([^0-9a-f]|$)|` + canaryText)
 
 // privateCases have every mechanism, with each of its ways to add noise, and every
 // design, under each relation.
