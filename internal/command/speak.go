@@ -16,11 +16,8 @@ import (
 	"github.com/dprelease/dprelease/internal/pipeline"
 )
 
-// Answer prints itself for a person and for a program.
-type Answer interface {
-	WriteText(w io.Writer) error
-	MarshalJSON() ([]byte, error)
-}
+// Answer prints itself for a person. Programs get it as JSON.
+type Answer interface{ WriteText(w io.Writer) error }
 
 // JobFiles completes the names of YAML files.
 func JobFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

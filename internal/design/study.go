@@ -27,8 +27,8 @@ type compared struct {
 
 // designed is one design of a comparison.
 type designed struct {
-	Name, Rows, Noise, Sampling, Error, Note string
-	Best                                     bool
+	Name, Rows, Noise, Sampling, Error string
+	Best                               bool
 }
 
 // repetitions of a simulation: a page waits for them.
@@ -61,9 +61,6 @@ func (s *Session) compare(ctx context.Context, w *words, text, release string) (
 		}
 		x := designed{Name: w.Or("design."+d.Name, d.Name), Rows: figures(float64(d.Size), 12), Noise: figures(d.NoiseSD, 3),
 			Sampling: figures(d.SamplingSD, 3), Error: figures(d.Total, 3), Best: i == c.Best}
-		if !d.Executable {
-			x.Note = w.T("study.account")
-		}
 		if out.Designs = append(out.Designs, x); x.Best {
 			out.Best = x.Name
 		}

@@ -15,7 +15,15 @@ import (
 // accuracy is the error to expect of a priced variant: the one that its plan forecasts, else a simulated one.
 func (u *subject) accuracy(ctx context.Context, p priced, d design) (a Accuracy, err error) {
 	tail, unsure := normal95, 0.0
-	at := slices.IndexFunc(p.release.Expected, func(e report.ExpectedError) bool { return e.NoiseSD > 0 || e.Even != nil && !e.Rank })
+	known := func(ranks bool) int { // the first error that is forecast
+		return slices.IndexFunc(p.release.Expected, func(e report.ExpectedError) bool {
+			return e.NoiseSD > 0 || e.Even != nil && e.Rank == ranks
+		})
+	}
+	at := known(false)
+	if at < 0 && u.unsimulated() != "" {
+		at = known(true)
+	}
 	if at < 0 {
 		a, err = u.simulated95(ctx, p, d)
 		a.Noise95, a.Margin = normal95*a.NoiseSD, normal95*a.Total
@@ -38,6 +46,14 @@ func (u *subject) accuracy(ctx context.Context, p priced, d design) (a Accuracy,
 	tail = math.Min(math.Max(tail, e.Half95/e.NoiseSD), math.Sqrt(20))
 	a.Margin = tail * math.Sqrt(a.Total*a.Total+unsure)
 	return a, nil
+}
+
+// surveyed drops the sampling error of a survey with weights, which is private.
+func (u *subject) surveyed(a Accuracy) Accuracy {
+	if u.job.Dataset.WeightsOf(&u.release) == nil || a.NoiseSD == 0 {
+		return a
+	}
+	return Accuracy{NoiseSD: a.NoiseSD, Unknown: "the table is a survey with weights: how far it lies from its population is private"}
 }
 
 // normal95 is the 97.5 % point of the standard normal distribution. A margin of error takes
@@ -113,8 +129,6 @@ func (u *subject) samplingVariance(d design, ratio bool) (float64, string) {
 		return 0, "the sampling error needs an assumption: assume: {sd: …} for the column"
 	case n == 0:
 		return 0, "the sampling error needs dataset.size"
-	case d.kind == "with-replacement":
-		return u.model.sd * u.model.sd / float64(d.size), ""
 	case d.made != nil:
 	case d.kind == "poisson":
 		var rate samplers.Rate

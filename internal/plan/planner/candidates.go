@@ -2,47 +2,40 @@ package planner
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/privacy/amplify"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
 )
 
 // candidate is a design to compare.
 type candidate struct {
-	name       string
-	executable bool
-	public     design
-	made       *variant // that the job could name; nil where budget inverts the design
-	budget     func(target privacy.Point) (privacy.Point, []privacy.Relation, error)
-	note       string
-	refused    string // why there is no such design under the job's relation
+	name    string
+	public  design
+	made    *variant // that the job could name, nil where it is refused
+	note    string
+	refused string // why there is no such design for the job
 }
 
-// someUnits is the number of strata or units that a comparison takes by default.
-const someUnits = 20
-
-// noFrame says why a job draws no strata or stages from a collected table.
-const noFrame = "the table was collected, who was is secret, and so is how many of them lie in a unit"
+// Why a job draws no strata or stages.
+const (
+	noFrame = "the table was collected, who was is secret, and so is how many of them lie in a unit"
+	noUnits = "the job has no dataset.frame, which says how many records lie in a unit"
+	secretN = "the public number of records of every unit would fix N, which is secret under add-remove"
+)
 
 // candidates are the designs, in the order of the table of docs/sampling.md.
 func (u *subject) candidates(size int64) ([]candidate, error) {
-	n := u.population()
-	fixed := u.job.Dataset.Relation == privacy.ReplaceOne
-	out := []candidate{
-		{name: "full table", executable: true, public: design{kind: "full", rate: 1, size: n}, made: &variant{from: job.All, alone: true}}}
+	out := []candidate{{name: "full table", public: design{kind: "full", rate: 1, size: u.population()},
+		made: &variant{from: job.All, alone: true}}}
 	for _, m := range []struct {
 		name   string
 		method job.Method
@@ -52,51 +45,27 @@ func (u *subject) candidates(size int64) ([]candidate, error) {
 			return nil, err
 		}
 		v.alone = true
-		out = append(out, candidate{name: m.name, executable: true, public: d, made: &v})
+		out = append(out, candidate{name: m.name, public: d, made: &v})
 	}
-	columns := u.frameColumns()
-	var more []candidate
-	var err error
+	columns, why := u.frameColumns(), ""
 	switch {
 	case u.table.sampling != nil:
-		more = []candidate{{name: "stratified, fixed numbers", refused: noFrame}, {name: "multistage", refused: noFrame}}
-	case fixed && len(columns) > 0:
-		more, err = u.overFrame(size, columns)
-	case fixed:
-		more, err = u.hypothetical(size)
-	default:
-		const known = "the public number of records of every unit would fix N, which is secret under add-remove"
-		more = []candidate{
-			{name: "stratified, fixed numbers", refused: known},
-			{name: "multistage", refused: known},
-		}
+		why = noFrame
+	case u.job.Dataset.Relation != privacy.ReplaceOne:
+		why = secretN
+	case len(columns) == 0:
+		why = noUnits
 	}
-	if err != nil {
-		return nil, err
-	}
-	out = append(out, more...)
-	out = append(out, u.ratesByStratum(size), u.twoStagePoisson(size))
-	replaced := candidate{name: "with replacement", note: "accounted for, not executable"}
-	if !fixed {
-		replaced.refused = "its rule is proved under replace-one, where N is public"
-		return append(out, replaced), nil
-	}
-	replaced.public = design{kind: "with-replacement", rate: float64(size) / float64(n), size: size}
-	replaced.budget = u.inverted(privacy.WithReplacement{Take: size, Of: n})
-	return append(out, replaced), nil
-}
-
-// inverted is the budget that any mechanism may spend on a draw from the table.
-func (u *subject) inverted(s privacy.Sampling) func(privacy.Point) (privacy.Point, []privacy.Relation, error) {
-	return func(target privacy.Point) (privacy.Point, []privacy.Relation, error) {
-		relation := u.table.relation
-		under, err := privacy.SampleRelations(s, relation)
+	if why != "" {
+		out = append(out, candidate{name: "stratified, fixed numbers", refused: why}, candidate{name: "multistage", refused: why})
+	} else {
+		more, err := u.overFrame(size, columns)
 		if err != nil {
-			return privacy.Point{}, nil, err
+			return nil, err
 		}
-		b, err := plan.OnSample(s, relation, target)
-		return b, under, err
+		out = append(out, more...)
 	}
+	return append(out, u.ratesByStratum(size)), nil
 }
 
 // frameColumns are the key columns of the job's public frame, from the top.
@@ -164,7 +133,7 @@ func (u *subject) overFrame(size int64, columns []string) ([]candidate, error) {
 	}
 	var out []candidate
 	add := func(name, note string, s job.Sample, d design, err error) {
-		c := candidate{name: name, note: note, executable: true, public: d, made: &variant{from: invented, sample: &s, alone: true}}
+		c := candidate{name: name, note: note, public: d, made: &variant{from: invented, sample: &s, alone: true}}
 		if err != nil {
 			c = candidate{name: name, refused: err.Error()}
 		}
@@ -249,51 +218,15 @@ type allocated struct {
 	sample     job.Sample
 }
 
-// hypothetical returns the same two designs over equal strata and units that no frame
-// describes.
-func (u *subject) hypothetical(size int64) ([]candidate, error) {
-	n := u.population()
-	units := max(2, min(someUnits, size, n/2))
-	inStratum, take := n/units, max(1, size/units)
-	all := make([]samplers.Unit, units)
-	for i := range all {
-		all[i] = samplers.Unit{Key: []string{strconv.Itoa(i)}, Records: inStratum}
-	}
-	frame, err := samplers.NewFrame([]string{"unit"}, all)
-	if err != nil {
-		return nil, err
-	}
-	public := func(records int64, d samplers.Design) design {
-		return design{kind: "srswor", rate: float64(records) / float64(n), size: records, made: d}
-	}
-	strata, err := samplers.NewStratifiedTake(frame, slices.Repeat([]int64{take}, int(units)))
-	if err != nil {
-		return nil, err
-	}
-	strat := candidate{name: fmt.Sprintf("stratified, %d strata", units), executable: true, public: public(take*units, strata),
-		note: "hypothetical equal strata", budget: u.inverted(privacy.WithoutReplacement{Take: take, Of: inStratum})}
-	// Half of the units, and as many rows in each as give the same size.
-	half := max(1, units/2)
-	below := min(inStratum, max(1, size/half))
-	staged, err := samplers.NewMultistage(frame, []samplers.Stage{{Unit: "unit", Take: half}, {Take: below}})
-	if err != nil {
-		return nil, err
-	}
-	stages := candidate{name: fmt.Sprintf("multistage, %d of %d units", half, units), executable: true, public: public(half*below, staged),
-		note:   "hypothetical equal units",
-		budget: u.inverted(privacy.Multistage{Stages: []privacy.Stage{{Take: half, Of: units}, {Take: below, Of: inStratum}}})}
-	return []candidate{strat, stages}, nil
-}
-
-// ratesByStratum is Poisson sampling with a public rate in each stratum. What it
+// ratesByStratum is Poisson sampling with the public rates of a sample of the job. What it
 // spends depends on the largest rate alone.
 func (u *subject) ratesByStratum(size int64) candidate {
-	c := candidate{name: "stratified Poisson", executable: true}
-	if u.job.Dataset.Relation != privacy.AddRemove {
+	c := candidate{name: "stratified Poisson", refused: "the job has no sample with rates by stratum"}
+	switch {
+	case u.job.Dataset.Relation != privacy.AddRemove:
 		c.refused = "rates by stratum are proved under add-remove only"
 		return c
-	}
-	if u.table.sampling != nil {
+	case u.table.sampling != nil:
 		c.refused = noFrame
 		return c
 	}
@@ -302,42 +235,9 @@ func (u *subject) ratesByStratum(size int64) candidate {
 			continue
 		}
 		if scaled, d, err := u.scaledRates(s, float64(size)/float64(u.population())); err == nil {
-			c.public, c.made = d, &variant{from: invented, sample: &scaled, alone: true}
-			c.note = "the rates of the sample " + s.Name + " scaled so that the largest gives the size; the realised size is smaller"
-			return c
+			return candidate{name: c.name, public: d, made: &variant{from: invented, sample: &scaled, alone: true},
+				note: "the rates of the sample " + s.Name + " scaled so that the largest gives the size; the realised size is smaller"}
 		}
-	}
-	rate := float64(size) / float64(u.population())
-	c.public, c.budget = design{kind: "poisson", rate: rate}, u.inverted(privacy.Poisson{Rate: rate})
-	c.note = "one rate in all strata: the same as Poisson"
-	return c
-}
-
-// twoStagePoisson keeps half of the clusters and then records, each by its own coin
-// (P5). No sampler draws it.
-func (u *subject) twoStagePoisson(size int64) candidate {
-	c := candidate{name: "two-stage Poisson"}
-	if u.job.Dataset.Relation != privacy.AddRemove {
-		c.refused = "its rule is proved under add-remove only"
-		return c
-	}
-	n := u.population()
-	units := max(2, min(someUnits, size, n/2))
-	largest := (n + units - 1) / units
-	rate := float64(size) / float64(n)
-	p := math.Max(0.5, rate)
-	c.public = design{kind: "poisson", rate: rate}
-	c.note = fmt.Sprintf("clusters kept with %.3g, records with %.3g, at most %d records in a cluster; accounted for, not executable",
-		p, rate/p, largest)
-	if icc := u.icc(); icc > 0 {
-		c.note += "; the sampling error leaves the correlation within clusters out"
-	}
-	c.budget = func(target privacy.Point) (privacy.Point, []privacy.Relation, error) {
-		if target.Delta > 0 {
-			return privacy.Point{}, nil, errors.New("its rule is for pure ε, and this target has a δ")
-		}
-		return privacy.Point{Epsilon: amplify.PoissonPoissonSample(p, rate/p, largest, target.Epsilon)},
-			[]privacy.Relation{privacy.AddRemove}, nil
 	}
 	return c
 }

@@ -14,7 +14,6 @@ import (
 // collection is the draw by which somebody else made the table from its population.
 type collection struct {
 	sampling privacy.Sampling // nil where the table is the population
-	relation privacy.Relation // between neighbouring tables
 	sd       float64          // of a mean of the whole table about the population's, 0 where it is not known
 	words    string           // what the errors hold of it
 }
@@ -22,7 +21,7 @@ type collection struct {
 // collected finds the public facts about the collection of the table. The collection
 // amplifies every draw from the table once more, and adds its own error.
 func (u *subject) collected() (collection, error) {
-	out := collection{relation: u.job.Dataset.Relation}
+	var out collection
 	if u.job.Dataset.Collected == nil {
 		return out, nil
 	}
@@ -34,7 +33,7 @@ func (u *subject) collected() (collection, error) {
 		return out, u.wrong("dataset.collected", "is one wave of a panel: what is released in each wave is planned for the whole wave, "+
 			"and designs are not compared", "plan the job as it is")
 	}
-	out.sampling, out.relation = table.Sampling, table.Inside
+	out.sampling = table.Sampling
 	sd, unknown := u.collectionSD(table.Design)
 	const both = "the table is a sample itself: ε_n is what its collection and the draw allow together"
 	if out.sd = sd; unknown != "" {

@@ -3,22 +3,18 @@ package planner
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
-	"github.com/dprelease/dprelease/report"
 )
 
 // Option is one design of a comparison.
 type Option struct {
 	Name       string        `json:"name"`
-	Executable bool          `json:"executable"`
 	Size       int64         `json:"n"`
 	Sample     privacy.Point `json:"sample_budget"`
 	Efficiency float64       `json:"efficiency,omitempty"`
@@ -29,12 +25,8 @@ type Option struct {
 // Comparison holds designs side by side. All give the population the same guarantee and
 // draw the same number of rows.
 type Comparison struct {
-	Job         string        `json:"job"`
-	Release     string        `json:"release"`
-	Mechanism   string        `json:"mechanism"`
-	Target      privacy.Point `json:"target"`
-	Assumptions []string      `json:"assumptions"`
-	Simulated   int           `json:"repetitions,omitempty"`
+	Study
+	Target privacy.Point `json:"target"`
 	// Collection tells the part that the draw of the table itself has in the figures, where somebody drew it.
 	Collection string   `json:"collection,omitempty"`
 	Designs    []Option `json:"designs"`
@@ -43,8 +35,7 @@ type Comparison struct {
 
 // Compare puts designs of one size side by side at the release's (ε, δ). The size 0 stands for that
 // of the job's sample, or a tenth of the population. Only this
-// release spends from the draw. Compare plans a design that the job could name as the job
-// would, and inverts the amplification of any other.
+// release spends from the draw.
 func Compare(ctx context.Context, j *job.Job, size int64, s Settings) (*Comparison, error) {
 	u, err := newSubject(ctx, j, s)
 	if err != nil {
@@ -61,7 +52,7 @@ func Compare(ctx context.Context, j *job.Job, size int64, s Settings) (*Comparis
 	if size, err = u.sized(size); err != nil {
 		return nil, err
 	}
-	c := &Comparison{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Best: -1, Assumptions: u.assumptions(),
+	c := &Comparison{Study: u.study("comparison"), Best: -1,
 		Target: privacy.Point{Epsilon: rational.Down(u.release.Guarantee.Epsilon), Delta: rational.Down(u.release.Guarantee.Delta)}}
 	if u.table, err = u.collected(); err != nil {
 		return nil, err
@@ -73,7 +64,7 @@ func Compare(ctx context.Context, j *job.Job, size int64, s Settings) (*Comparis
 	}
 	for i, k := range all {
 		u.begin(i, len(all))
-		x, err := u.option(ctx, k, c.Target)
+		x, err := u.option(ctx, k)
 		if err != nil {
 			return nil, err
 		}
@@ -110,8 +101,9 @@ func (u *subject) sized(size int64) (int64, error) {
 	return size, nil
 }
 
-func (u *subject) option(ctx context.Context, k candidate, target privacy.Point) (Option, error) {
-	x := Option{Name: k.name, Executable: k.executable, Size: k.public.size, Note: k.note}
+// option plans one of the candidates as the job would.
+func (u *subject) option(ctx context.Context, k candidate) (Option, error) {
+	x := Option{Name: k.name, Size: k.public.size, Note: k.note}
 	if k.refused != "" {
 		x.Unknown = "not possible: " + k.refused
 		return x, nil
@@ -119,42 +111,6 @@ func (u *subject) option(ctx context.Context, k candidate, target privacy.Point)
 	if k.public.kind == "poisson" {
 		x.Size = int64(math.Round(k.public.rate * float64(u.population())))
 	}
-	if k.made != nil {
-		return u.planned(ctx, k, x)
-	}
-	target, err := plan.OnSample(u.table.sampling, u.job.Dataset.Relation,
-		privacy.Point{Epsilon: target.Epsilon * plan.RoundingReserve, Delta: target.Delta * plan.RoundingReserve})
-	var under []privacy.Relation
-	if err == nil {
-		x.Sample, under, err = k.budget(target)
-	}
-	if err != nil {
-		x.Unknown = "not possible: " + err.Error()
-		return x, nil
-	}
-	x.Efficiency = math.Min(1, k.public.rate*x.Sample.Epsilon/target.Epsilon)
-	m, ok := u.s.Mechanisms[u.release.Mechanism]
-	if !ok {
-		x.Unknown = "only built-in mechanisms are compared"
-		return x, nil
-	}
-	public := k.public.public(u.job, u.population(), under)
-	trial, err := NewTrial(m, u.release.Params, public, x.Sample)
-	if err != nil {
-		x.Unknown = err.Error()
-		return x, nil
-	}
-	noise := trial.request.Plan.Errors[0].NoiseSD
-	if noise == 0 {
-		x.Accuracy, err = u.simulate(ctx, u.release.Params, public, x.Sample, k.public)
-		return x, err
-	}
-	x.Accuracy = u.analytic(report.ExpectedError{NoiseSD: noise, Ratio: trial.request.Plan.Errors[0].Ratio()}, k.public)
-	return x, nil
-}
-
-// planned is an option that the job could name.
-func (u *subject) planned(ctx context.Context, k candidate, x Option) (Option, error) {
 	p, refused, err := u.priceOr(ctx, *k.made)
 	if err != nil {
 		return x, err
@@ -199,14 +155,4 @@ func (c *Comparison) HTML() ([]byte, error) {
 	a := c.answer()
 	a.figure, _ = c.Figure() // nil where no design has a known error: the table says why
 	return a.page()
-}
-
-// MarshalJSON writes the comparison with the version of its format.
-func (c *Comparison) MarshalJSON() ([]byte, error) {
-	type plain Comparison
-	return json.Marshal(struct {
-		Version int    `json:"version"`
-		Kind    string `json:"kind"`
-		*plain
-	}{1, "comparison", (*plain)(c)})
 }

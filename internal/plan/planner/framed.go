@@ -21,14 +21,13 @@ func (u *subject) framed(s job.Sample) (design, error) {
 		return design{}, err
 	}
 	d := design{kind: string(s.Method)}
-	d.facts = made.Facts()
 	x, ok := made.(interface {
 		Frame() *samplers.Frame
 		Weight(u int32) float64
 	})
 	if !ok || x.Frame().Records() == 0 {
 		// Rates by stratum, without the strata's sizes: the largest rate stands for them.
-		d.rate = 1 / d.facts.MinWeight
+		d.rate = 1 / made.Facts().MinWeight
 		return d, nil
 	}
 	n := 0.0

@@ -98,7 +98,7 @@ func (u *subject) unknown(g Goal, a Accuracy) error {
 		case u.model == nil && a.Total == 0 || u.model == nil && relative:
 			return u.wrong(at, "nothing is assumed of the column, so the error that "+g.Measure+" is about is not known",
 				"add what is publicly known, such as assume: {mean: 40, sd: 20}, or solve for noise")
-		case relative && a.Total > 0:
+		case relative && a.Total > 0 && u.statistic != sdk.StatisticQuantile:
 			return u.wrong(at+".assume", "has no mean, which "+g.Measure+" is relative to", "add mean, or solve for se")
 		}
 	}

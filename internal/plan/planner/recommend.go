@@ -38,7 +38,7 @@ func (u *subject) recommend(ctx context.Context, r *Solution) error {
 		return nil
 	}
 	for i, k := range all {
-		if !k.executable || k.made == nil || rows && k.public.kind == "full" {
+		if k.made == nil || rows && k.public.kind == "full" {
 			continue
 		}
 		n, err := u.need(ctx, r, i, size)

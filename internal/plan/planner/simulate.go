@@ -21,13 +21,10 @@ import (
 
 // design is the public side of a draw that is simulated.
 type design struct {
-	kind string  // "full", "poisson", "srswor", "with-replacement", "multistage", "stratified"
+	kind string  // "full", "poisson", "srswor", "multistage", "stratified"
 	rate float64 // in expectation
 	size int64
-	// made is a design over a public frame with its numbers of records, facts are those
-	// of any that was made.
-	made  samplers.Design
-	facts samplers.Facts
+	made samplers.Design // over a public frame with its numbers of records
 }
 
 // public returns the public facts about the table and a draw that a mechanism gets.
@@ -58,40 +55,32 @@ func (d design) public(j *job.Job, n int64, under []privacy.Relation) sdk.Public
 	return p
 }
 
-// draw takes a sample of rows; it may reorder them.
-func (d design) draw(rows []int, rng *rand.Rand) []int {
+// draw takes a sample of values; it may reorder them.
+func (d design) draw(all []float64, rng *rand.Rand) []float64 {
 	switch d.kind {
 	case "full":
-		return rows
+		return all
 	case "poisson":
-		var out []int
-		for _, r := range rows {
+		var out []float64
+		for _, x := range all {
 			if rng.Float64() < d.rate {
-				out = append(out, r)
+				out = append(out, x)
 			}
 		}
 		return out
-	case "with-replacement":
-		out := make([]int, d.size)
-		for i := range out {
-			out[i] = rows[rng.IntN(len(rows))]
-		}
-		return out
 	}
-	n := int(min(d.size, int64(len(rows))))
+	n := int(min(d.size, int64(len(all))))
 	for i := range n {
-		k := i + rng.IntN(len(rows)-i)
-		rows[i], rows[k] = rows[k], rows[i]
+		k := i + rng.IntN(len(all)-i)
+		all[i], all[k] = all[k], all[i]
 	}
-	return rows[:n]
+	return all[:n]
 }
 
-// oneBatch is a table as the rows of a release.
+// oneBatch is a column of numbers as the rows of a release.
 type oneBatch struct {
-	table   []sdk.Values
-	weights []float64 // nil where all are equal
-	rows    int
-	read    bool
+	values []float64
+	read   bool
 }
 
 func (r *oneBatch) Next() (*sdk.Batch, error) {
@@ -99,26 +88,7 @@ func (r *oneBatch) Next() (*sdk.Batch, error) {
 		return nil, io.EOF
 	}
 	r.read = true
-	return &sdk.Batch{Rows: r.rows, Columns: r.table, Weights: r.weights}, nil
-}
-
-// taken are the rows of a table.
-func taken(table []sdk.Values, rows []int) []sdk.Values {
-	out := make([]sdk.Values, len(table))
-	for i, c := range table {
-		if c.Codes != nil {
-			out[i].Codes = make([]int32, len(rows))
-			for k, r := range rows {
-				out[i].Codes[k] = c.Codes[r]
-			}
-			continue
-		}
-		out[i].Float64 = make([]float64, len(rows))
-		for k, r := range rows {
-			out[i].Float64[k] = c.Float64[r]
-		}
-	}
-	return out
+	return &sdk.Batch{Rows: len(r.values), Columns: []sdk.Values{{Float64: r.values}}}, nil
 }
 
 // Trial is one mechanism with its plan, ready to be run on values.
@@ -126,29 +96,19 @@ type Trial struct {
 	mechanism sdk.Mechanism
 	request   sdk.ReleaseRequest
 	field     string
-	weight    float64 // of each row, 0 for none
 }
 
 // NewTrial plans a mechanism on one column of numbers.
 func NewTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target privacy.Point) (*Trial, error) {
-	t, err := newTrial(m, params, public, target)
-	if err != nil {
-		return nil, err
-	}
-	columns := t.request.Plan.Columns
-	if c, ok := public.Column(columns[0]); !ok || c.Type != sdk.Number || len(columns) != 1 {
-		return nil, errors.New("only releases of one column of numbers are tried")
-	}
-	return t, nil
-}
-
-func newTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target privacy.Point) (*Trial, error) {
 	plan, err := m.Plan(sdk.PlanRequest{Params: params, Public: public, Target: target})
 	if err != nil {
 		return nil, err
 	}
-	if len(plan.Columns) == 0 || len(plan.Errors) == 0 {
-		return nil, errors.New("only releases that read a column and state an expected error are simulated")
+	if len(plan.Columns) != 1 || len(plan.Errors) == 0 {
+		return nil, errors.New("only releases that read one column of numbers and state an expected error are simulated")
+	}
+	if c, ok := public.Column(plan.Columns[0]); !ok || c.Type != sdk.Number {
+		return nil, errors.New("only releases of one column of numbers are simulated")
 	}
 	return &Trial{mechanism: m, field: plan.Errors[0].Field,
 		request: sdk.ReleaseRequest{Params: params, Public: public, Target: target, Plan: plan}}, nil
@@ -156,15 +116,7 @@ func newTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target
 
 // Run releases from values. The host is the dice, or one that looks at what it is asked for.
 func (t *Trial) Run(ctx context.Context, values []float64, host sdk.Host) ([]float64, error) {
-	return t.run(ctx, []sdk.Values{{Float64: values}}, len(values), host)
-}
-
-func (t *Trial) run(ctx context.Context, table []sdk.Values, rows int, host sdk.Host) ([]float64, error) {
-	in := &oneBatch{table: table, rows: rows}
-	if t.weight > 0 {
-		in.weights = slices.Repeat([]float64{t.weight}, rows)
-	}
-	r, err := t.mechanism.Release(ctx, t.request, in, host)
+	r, err := t.mechanism.Release(ctx, t.request, &oneBatch{values: values}, host)
 	if err != nil {
 		return nil, err
 	}
@@ -182,18 +134,32 @@ const populations = 8
 
 // unsimulated returns the reason for which a release is not simulated, "" for none.
 func (u *subject) unsimulated() string {
-	_, ok := u.s.Mechanisms[u.release.Mechanism]
+	r := u.release
+	_, ok := u.s.Mechanisms[r.Mechanism]
+	why := ""
 	switch {
 	case !ok:
-		return "the noise depends on the data, and only built-in mechanisms are simulated"
-	case u.release.Series != "":
+		why = "only built-in mechanisms are simulated"
+	case r.Where.Said() || r.Having.Said():
+		why = "a release with a condition is not simulated"
+	case u.keyed() != nil:
+		why = "a release whose groups nobody lists is not simulated"
+	case u.job.Dataset.CapOf(&r) != nil || u.job.Dataset.Folds():
+		why = "units with several rows are not simulated"
+	case len(r.By) > 0 || u.job.Dataset.WeightsOf(&r) != nil:
+		why = "a release with groups or weights is not simulated"
+	case r.Series != "":
 		return "releases in a series are not simulated: plan -v says how large their noise is in each kind of row"
 	case u.population() == 0:
 		return "a simulation needs dataset.size or dataset.at_least"
 	case u.population() > maxSimulated:
 		return fmt.Sprintf("populations above %d are not simulated", maxSimulated)
+	case u.column != nil && (u.model == nil || u.model.draw == nil):
+		return "the noise depends on the data: assume a distribution for the column " + u.column.Name
+	default:
+		return ""
 	}
-	return ""
+	return "the noise depends on the data, and " + why
 }
 
 // simulate measures the error of a release under the assumed distribution.
@@ -203,75 +169,50 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 		return Accuracy{Unknown: why}, nil
 	}
 	m := u.s.Mechanisms[u.release.Mechanism]
-	params, public, unknown := u.grouped(m, params, public)
-	if unknown != "" {
-		return Accuracy{Unknown: unknown}, nil
-	}
 	whole := public
 	whole.Design = design{kind: "full"}.public(u.job, u.population(), nil).Design
-	weight, unknown := u.weigh(&public)
-	all, _ := u.weigh(&whole)
-	if unknown != "" {
-		return Accuracy{Unknown: unknown}, nil
-	}
-	trial, err := newTrial(m, params, public, target)
+	trial, err := NewTrial(m, params, public, target)
 	if err != nil {
 		return Accuracy{Unknown: err.Error()}, nil
 	}
-	truth, err := newTrial(m, params, whole, target)
+	truth, err := NewTrial(m, params, whole, target)
 	if err != nil {
 		return Accuracy{Unknown: err.Error()}, nil
 	}
-	trial.weight, truth.weight = weight, all
-	draws, unknown := u.sources(trial.request)
-	if unknown != "" {
-		return Accuracy{Unknown: unknown}, nil
-	}
-	n := int(u.population())
+	const fails = "the mechanism fails under the assumptions"
 	var e tally
 	for p := range populations {
 		rng := rand.New(rand.NewPCG(u.s.Seed, uint64(p)))
-		table, rows := make([]sdk.Values, len(draws)), make([]int, n)
-		for i, draw := range draws {
-			table[i] = draw(n, rng)
-		}
-		for i := range rows {
-			rows[i] = i
-		}
-		want, err := truth.run(ctx, table, n, &Dice{Quiet: true})
+		all := u.model.population(int(u.population()), rng)
+		want, err := truth.Run(ctx, all, &Dice{Quiet: true})
 		if err != nil {
-			return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
+			return Accuracy{Unknown: fails}, nil
 		}
-		want = append([]float64(nil), want...)
+		want = slices.Clone(want)
 		times := (u.s.Repetitions + populations - 1) / populations
 		for k := range times {
 			if err := ctx.Err(); err != nil {
 				return Accuracy{}, err
 			}
-			drawn := d.draw(rows, rng)
-			sample, size := table, n
+			drawn, quiet := d.draw(all, rng), want
 			if d.kind != "full" {
-				sample, size = taken(table, drawn), len(drawn)
-			}
-			quiet := want
-			if d.kind != "full" {
-				if quiet, err = trial.run(ctx, sample, size, &Dice{Quiet: true}); err != nil {
-					return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
+				if quiet, err = trial.Run(ctx, drawn, &Dice{Quiet: true}); err != nil {
+					return Accuracy{Unknown: fails}, nil
 				}
-				quiet = append([]float64(nil), quiet...)
+				quiet = slices.Clone(quiet)
 			}
 			// The magnitudes of the noise are spread evenly over its law, so that designs are
 			// compared at the same luck.
-			got, err := trial.run(ctx, sample, size, &Dice{Rand: rng, Share: (float64(k) + rng.Float64()) / float64(times)})
+			got, err := trial.Run(ctx, drawn, &Dice{Rand: rng, Share: (float64(k) + rng.Float64()) / float64(times)})
 			if err != nil {
-				return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
+				return Accuracy{Unknown: fails}, nil
 			}
 			e.add(want, quiet, got)
 		}
 		e.close()
 		u.simulated(p + 1)
 	}
-	return u.surveyed(e.accuracy()), nil
+	return e.accuracy(), nil
 }
 
 // maxSimulated is the largest population that is simulated.

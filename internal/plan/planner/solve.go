@@ -2,7 +2,6 @@ package planner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,15 +25,11 @@ func ParseOver(over string) error {
 
 // Solution is the smallest ε, ρ, sample, rate or budget of the job that reaches a goal.
 type Solution struct {
-	Job         string   `json:"job"`
-	Release     string   `json:"release"`
-	Mechanism   string   `json:"mechanism"`
-	Goal        Goal     `json:"goal"`
-	Over        Axis     `json:"over"`
-	Assumptions []string `json:"assumptions"`
-	Simulated   int      `json:"repetitions,omitempty"`
-	Value       float64  `json:"value"`
-	Point       Point    `json:"point"`
+	Study
+	Goal  Goal    `json:"goal"`
+	Over  Axis    `json:"over"`
+	Value float64 `json:"value"`
+	Point Point   `json:"point"`
 	// Designs lists the needs of other designs for the same goal; Recommended is the index of
 	// the smallest, -1 where none was compared, for the reason Why.
 	Designs     []Need `json:"designs,omitempty"`
@@ -76,8 +71,7 @@ func Solve(ctx context.Context, j *job.Job, goal, over string, s Settings) (*Sol
 	if err := u.may(a); err != nil {
 		return nil, err
 	}
-	r := &Solution{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Goal: g, Over: a, Assumptions: u.assumptions(),
-		Recommended: -1}
+	r := &Solution{Study: u.study("solution"), Goal: g, Over: a, Recommended: -1}
 	if r.Value, r.Point, err = u.solve(ctx, r); err != nil {
 		var far unreached
 		if errors.As(err, &far) && r.Point.MonteCarlo == 0 && u.recommend(ctx, r) == nil && r.Recommended >= 0 {
@@ -318,14 +312,4 @@ func (p Point) errors() string {
 	}
 	return fmt.Sprintf("noise %s, sampling %s, error %s (%s), ±%s in 95 of 100 cases", cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total),
 		percent(p.Relative), cell(p.Margin))
-}
-
-// MarshalJSON writes the solution with the version of its format.
-func (r *Solution) MarshalJSON() ([]byte, error) {
-	type plain Solution
-	return json.Marshal(struct {
-		Version int    `json:"version"`
-		Kind    string `json:"kind"`
-		*plain
-	}{1, "solution", (*plain)(r)})
 }

@@ -32,6 +32,22 @@ type Settings struct {
 	_ struct{}
 }
 
+// Study begins each answer of the planner.
+type Study struct {
+	Version     int      `json:"version"`
+	Kind        string   `json:"kind"` // "sweep", "solution" or "comparison"
+	Job         string   `json:"job"`
+	Release     string   `json:"release"`
+	Mechanism   string   `json:"mechanism"`
+	Assumptions []string `json:"assumptions"`
+	Simulated   int      `json:"repetitions,omitempty"`
+}
+
+func (u *subject) study(kind string) Study {
+	return Study{Version: 1, Kind: kind, Job: u.job.Name, Release: u.release.Name,
+		Mechanism: u.release.Mechanism, Assumptions: u.assumptions()}
+}
+
 // begin reports that a step of the study begins. A simulation in the step reports its
 // populations.
 func (u *subject) begin(step, steps int) {
@@ -129,13 +145,9 @@ type Verdict struct {
 
 // Sweep is a row of plans.
 type Sweep struct {
-	Job         string   `json:"job"`
-	Release     string   `json:"release"`
-	Mechanism   string   `json:"mechanism"`
-	Axis        Axis     `json:"axis"`
-	Assumptions []string `json:"assumptions"`
-	Simulated   int      `json:"repetitions,omitempty"`
-	Points      []Point  `json:"points"`
+	Study
+	Axis   Axis    `json:"axis"`
+	Points []Point `json:"points"`
 	// Best is the index of the point with the smallest error, -1 where no error is
 	// known.
 	Best    int     `json:"best"`

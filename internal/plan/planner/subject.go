@@ -29,7 +29,6 @@ type subject struct {
 	column  *job.Column
 	sample  *job.Sample      // that it is made from, nil for the table
 	model   *model           // what is assumed, nil where nothing is
-	also    []string         // what a simulation assumes beside that
 	whole   *job.Job         // with its budget.spend, where job has the shares that it leads to
 	half    bool             // what is asked is about the keys, and so is what is varied
 	strata  map[string]int64 // records of the largest units of the public frame, once it was read
@@ -56,7 +55,7 @@ func newSubject(ctx context.Context, j *job.Job, s Settings) (*subject, error) {
 	if s.Price == nil || len(j.Releases) == 0 {
 		return nil, errors.New("a job with a release, and a way to price it, are needed")
 	}
-	u := &subject{job: j, whole: whole, s: s, table: collection{relation: j.Dataset.Relation}}
+	u := &subject{job: j, whole: whole, s: s}
 	at := slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.From != job.All })
 	if s.Release != "" {
 		at = slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.Name == s.Release })

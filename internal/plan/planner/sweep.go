@@ -78,7 +78,7 @@ func RunSweep(ctx context.Context, j *job.Job, a Axis, r Range, s Settings) (*Sw
 		return nil, err
 	}
 	method := u.method()
-	w := &Sweep{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Axis: a, Assumptions: u.assumptions(), Best: -1}
+	w := &Sweep{Study: u.study("sweep"), Axis: a, Best: -1}
 	var full Accuracy
 	u.begin(0, len(xs)+1)
 	if a != Epsilon {
@@ -166,9 +166,6 @@ func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float
 
 // assumptions are the public assumptions about the release in words: of the columns that it names, and of its share.
 func (u *subject) assumptions() []string {
-	if len(u.also) > 0 {
-		return u.also
-	}
 	out := []string{}
 	if u.model != nil {
 		out = append(out, u.model.words)

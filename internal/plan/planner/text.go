@@ -2,7 +2,6 @@ package planner
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -179,14 +178,4 @@ func (w *Sweep) HTML() ([]byte, error) {
 	a := w.answer()
 	a.figure, _ = w.Figure() // nil where no point has a known error: the table says why
 	return a.page()
-}
-
-// MarshalJSON writes the sweep with the version of its format.
-func (w *Sweep) MarshalJSON() ([]byte, error) {
-	type plain Sweep
-	return json.Marshal(struct {
-		Version int    `json:"version"`
-		Kind    string `json:"kind"`
-		*plain
-	}{1, "sweep", (*plain)(w)})
 }
