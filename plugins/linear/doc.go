@@ -15,9 +15,7 @@
 //
 // # Why its queries are not declared
 //
-// A plugin may declare its query (sdk.Query), and the host bounds each coordinate by itself. The mechanisms here know more of
-// a row: the sums of a mean or a variance share a total, a number stands beside its square. So their sensitivities are down
-// to half, and so is their noise. Their intervals need quantiles and roots, which no finish can say, so that the process
+// A plugin may declare its query (sdk.Query). Their intervals need quantiles and roots, which no finish can say, so that the process
 // would stay. The trees of quantiles and the tables of marginals have thousands of coordinates.
 //
 // It imports the SDK and privacy. It draws no noise, and sees rows only after the host has

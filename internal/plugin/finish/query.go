@@ -28,8 +28,9 @@ type Queries struct {
 	declared  []sdk.Column
 	// dictionaries are the numbers of the domains of the columns.
 	dictionaries []uint64
-	by           int   // of the column of groups among Columns, -1 where there is none
-	room         int64 // for so many rows more
+	held         []*holder // of the columns; nil for one that is taken as it is
+	by           int       // of the column of groups among Columns, -1 where there is none
+	room         int64     // for so many rows more
 	weights      [2]float64
 }
 
@@ -46,6 +47,9 @@ type query struct {
 	cells       []int32 // of the rows of a batch, where they have splits
 	present     []int32 // the cells of the rows that have the value of a coordinate
 	row         []float64
+	weights     [2]float64
+	columns     []string  // that the coordinates read
+	along       *interval // of their one column; nil where they read none or several
 }
 
 // split is an sdk.Split whose value is number at of the sources.
@@ -109,7 +113,14 @@ func NewQueries(plan sdk.Plan, public sdk.Public, by string, epsilon float64) (*
 		if err := own.bound(plan.Queries[i], q.weights, q.units.steps(len(own.coordinates), epsilon, q.room)); err != nil {
 			return nil, fmt.Errorf("plan: query %d: %w", i+1, err)
 		}
+		if len(own.columns) == 1 {
+			own.along = intervalOf(q.declared[slices.Index(q.Columns, own.columns[0])])
+		}
 		reach := own.reach()
+		if reach.along {
+			at := slices.Index(q.Columns, own.columns[0])
+			q.held[at] = &holder{low: q.declared[at].Lower, high: q.declared[at].Upper}
+		}
 		if reach.arrive.one.Sign() == 0 {
 			return nil, fmt.Errorf("plan: query %d: no row adds anything that noise could hide: the range or the lattice is wrong", i+1)
 		}
@@ -139,7 +150,7 @@ func (q *Queries) read(plan sdk.Plan, public sdk.Public, by string) error {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(known, func(c formula.Column) bool { return c.Name == name })
 	}
-	add := func(text string, want formula.Type) (int, *formula.Node, error) {
+	add := func(text string, want formula.Type) (int, *formula.Formula, error) {
 		f, problems := formula.Check(text, known)
 		if len(problems) > 0 {
 			return 0, nil, problem(problems[0])
@@ -153,7 +164,7 @@ func (q *Queries) read(plan sdk.Plan, public sdk.Public, by string) error {
 			}
 		}
 		q.sources = append(q.sources, q.source(f, &spec, taken))
-		return len(q.sources) - 1, f.Root, nil
+		return len(q.sources) - 1, f, nil
 	}
 	if by != "" {
 		q.by, q.Columns = 0, []string{by}
@@ -173,16 +184,15 @@ func (q *Queries) read(plan sdk.Plan, public sdk.Public, by string) error {
 			own.splits, own.places = append(own.splits, split{Split: s, at: at}), own.places*int32(s.Count)
 		}
 		for _, c := range declared.Coordinates {
-			at, root, err := add(c.Value, formula.Number)
+			at, f, err := add(c.Value, formula.Number)
 			if err != nil {
 				return fmt.Errorf("plan: coordinate of query %d: %w", i+1, err)
 			}
-			of := coordinate{Coordinate: c, at: at}
-			if root.Op == formula.Literal {
-				of.constant = &root.Number
-			}
-			own.coordinates = append(own.coordinates, of)
+			own.coordinates = append(own.coordinates, coordinate{Coordinate: c, at: at, root: f.Root})
+			own.columns = append(own.columns, f.Columns()...)
 		}
+		slices.Sort(own.columns)
+		own.columns = slices.Compact(own.columns)
 		q.all = append(q.all, own)
 	}
 	program, err := rows.NewProgram(spec)
@@ -197,6 +207,7 @@ func (q *Queries) read(plan sdk.Plan, public sdk.Public, by string) error {
 		c, _ := public.Column(name)
 		q.declared, q.dictionaries = append(q.declared, c), append(q.dictionaries, table.NewDictID())
 	}
+	q.held = make([]*holder, len(q.Columns))
 	return nil
 }
 
@@ -242,12 +253,18 @@ func (q *Queries) Write(b sdk.Batch) error {
 	if q.room -= int64(b.Rows); q.room < 0 {
 		return errRoom
 	}
+	b.Columns = slices.Clone(b.Columns)
+	for i := range q.held {
+		if h := q.held[i]; h != nil {
+			b.Columns[i].Float64 = h.hold(b.Columns[i].Float64)
+		}
+	}
 	columns := make([]table.Values, len(q.at))
 	for i, at := range q.at {
 		columns[i] = values(q.declared[at], b.Columns[at], q.dictionaries[at])
 	}
 	evaluated := q.evaluator.Eval(columns, b.Rows).Columns
-	all := block{values: make([]table.Values, len(q.sources)), n: b.Rows, weight: q.weigh(b.Weights)}
+	all := block{values: make([]table.Values, len(q.sources)), n: b.Rows, weight: q.weigh(b.Weights, b.Rows)}
 	for i, of := range q.sources {
 		all.values[i] = of(b, evaluated)
 	}
@@ -275,10 +292,14 @@ func (q *Queries) Sums() [][]int64 {
 	return out
 }
 
-// weigh holds weights to their public bounds. One that is no number makes its row add nothing.
-func (q *Queries) weigh(weights []float64) []float64 {
+// weigh holds weights to their public bounds; rows that come without weigh 1. One that is no number makes its row add nothing. It
+// returns nil where all weigh 1.
+func (q *Queries) weigh(weights []float64, rows int) []float64 {
 	if weights == nil {
-		return nil
+		if q.weights == [2]float64{1, 1} {
+			return nil
+		}
+		weights = slices.Repeat([]float64{1}, rows)
 	}
 	out := make([]float64, len(weights))
 	for i, w := range weights {
@@ -317,7 +338,7 @@ func (q *query) add(b block) {
 					sums[cell] += c.whole(c.number(x, b.weight, i))
 				}
 			}
-		case c.constant != nil:
+		case c.root.Op == formula.Literal:
 			c.count(cells, sums, b.n)
 		default:
 			c.add(v.Float64[:b.n], cells, sums)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dprelease/dprelease/internal/rows/formula"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -13,13 +14,11 @@ import (
 type coordinate struct {
 	sdk.Coordinate
 	at          int
-	constant    *float64 // the value of every row; nil where it depends on the row
-	low, high   float64  // of weighted values
-	inverse     float64  // of the lattice
-	least, most int64    // the whole numbers of low and high
-	first       int64    // the least whole number of a row that weighs 1
-	width       uint64   // the largest less the least of these
-	base        uint64   // the bits of a float that stands for first
+	root        *formula.Node
+	low, high   float64 // of weighted values
+	inverse     float64 // of the lattice
+	least, most int64   // the whole numbers of low and high
+	base        uint64  // the bits of a float that stands for least
 }
 
 // number is the weighted value of a row, held to its range: 0 where it is no number.
@@ -66,17 +65,15 @@ func (c *coordinate) whole(x float64) int64 {
 // start finds the ranges of whole numbers.
 func (c *coordinate) start() {
 	c.least, c.most = c.whole(c.low), c.whole(c.high)
-	c.first = c.whole(between(c.Low, c.low, c.high))
-	c.base = uint64(int64(math.Float64bits(middle)) + c.first<<fraction)
-	c.width = uint64(c.whole(between(c.High, c.low, c.high)) - c.first)
+	c.base = uint64(int64(math.Float64bits(middle)) + c.least<<fraction)
 }
 
-// above returns how much more than first a row adds that weighs 1 and has the value x.
-func (c *coordinate) above(x float64) uint64 { return uint64(c.whole(c.number(x, nil, 0)) - c.first) }
+// above returns how much more than least a row adds that weighs 1 and has the value x.
+func (c *coordinate) above(x float64) uint64 { return uint64(c.whole(c.number(x, nil, 0)) - c.least) }
 
 // count adds the whole number of a constant to the sums of cells, once for each of n rows that all weigh 1.
 func (c *coordinate) count(cells []int32, sums []int64, n int) {
-	one := c.whole(c.number(*c.constant, nil, 0))
+	one := c.whole(c.number(c.root.Number, nil, 0))
 	if cells == nil {
 		sums[0] += one * int64(n)
 		return
@@ -94,7 +91,7 @@ func (c *coordinate) count(cells []int32, sums []int64, n int) {
 //
 // A row adds whole(number(x)), whatever x is. Proof: query.proof.md. // P39
 func (c *coordinate) add(values []float64, cells []int32, sums []int64) {
-	inverse, base, width := c.inverse, c.base, c.width
+	inverse, base, least, width := c.inverse, c.base, c.least, uint64(c.most-c.least)
 	if cells == nil {
 		sum := uint64(0)
 		for _, x := range values {
@@ -104,10 +101,9 @@ func (c *coordinate) add(values []float64, cells []int32, sums []int64) {
 			}
 			sum += more
 		}
-		sums[0] += int64(sum) + int64(len(values))*c.first
+		sums[0] += int64(sum) + int64(len(values))*least
 		return
 	}
-	first := c.first
 	values = values[:len(cells)]
 	for i, cell := range cells {
 		if cell >= 0 {
@@ -115,7 +111,7 @@ func (c *coordinate) add(values []float64, cells []int32, sums []int64) {
 			if more > width {
 				more = c.above(values[i])
 			}
-			sums[cell] += first + int64(more)
+			sums[cell] += least + int64(more)
 		}
 	}
 }
@@ -178,7 +174,7 @@ func (q *query) bound(declared sdk.Query, weights [2]float64, steps int) error {
 		q.row = make([]float64, len(q.coordinates))
 		steps = min(steps, 25)
 	}
-	if steps < 1 {
+	if q.weights = weights; steps < 1 {
 		return errors.New("the sums of so many rows have no room")
 	}
 	for i := range q.coordinates {
@@ -235,6 +231,7 @@ type length struct{ one, square *big.Int }
 type reach struct {
 	arrive, swap length
 	parts, touch int64 // the numbers of a group, and those that one row can add to
+	along        bool  // the values of a column must be held to its bounds
 }
 
 // reach finds the bounds of a query. A row may always vanish: nothing is gained by a range that excludes 0. // P24
@@ -255,6 +252,15 @@ func (q *query) reach() reach {
 			return length{one: new(big.Int).Add(new(big.Int).Sqrt(new(big.Int).Mul(d, s)), big.NewInt(1)), square: s}
 		}
 		r.arrive, r.swap = r.arrive.smaller(ball(n.whole)), r.swap.smaller(ball(2*n.whole))
+	}
+	if q.along != nil && q.norm == nil {
+		arrive, swap := q.narrow(q.along)
+		for _, l := range [][2]*length{{&r.arrive, arrive}, {&r.swap, swap}} {
+			if l[1] != nil {
+				r.along = r.along || l[1].one.Cmp(l[0].one) < 0 || l[1].square.Cmp(l[0].square) < 0
+				*l[0] = l[0].smaller(*l[1])
+			}
+		}
 	}
 	if q.places > 1 { // two rows may be in different cells
 		r.swap = r.swap.larger(length{double(r.arrive.one), double(r.arrive.square)})
