@@ -15,8 +15,8 @@ type words struct{ *sentence.Words }
 
 var catalogues = sync.OnceValue(func() map[string]*words {
 	out := map[string]*words{}
-	for name, l := range sentence.Read(textFiles) {
-		out[name] = &words{l}
+	for _, name := range sentence.Languages {
+		out[name] = &words{sentence.Read(textFiles, name)}
 	}
 	return out
 })

@@ -5,20 +5,21 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"sync"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-func privateBounds() kind[job.Bounds] {
+var privateBounds = sync.OnceValue(func() kind[job.Bounds] {
 	return object(
 		key("private", guarantee(), func(b *job.Bounds) *job.Guarantee { return &b.Private },
 			"What the search for the bound may cost on the population, beside the releases", required(), example(`{epsilon: "0.1"}`)),
 		key("at_most", amount(span{lo: "0", loOpen: true}), func(b *job.Bounds) **big.Rat { return &b.AtMost },
 			"A number that neither a value nor its negative can exceed. It may be far too large", required(), example("1e12")),
 	)
-}
+})
 
 // bounds settles the bounds of a column that are found in private: nobody has to know more
 // than those of the search.

@@ -12,7 +12,8 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// language returns the whole job language: one declaration for every key. It is made once, and nobody changes it.
+// language returns the whole job language: one declaration for every key. It is made once, and nobody changes it; so are the parts
+// that a digest asks for again.
 var language = sync.OnceValue(func() kind[job.Job] { return object(keysOfJob()...) })
 
 func keysOfJob() []field[job.Job] {
@@ -91,7 +92,7 @@ func budget() kind[job.Budget] {
 	)
 }
 
-func release() kind[job.Release] {
+var release = sync.OnceValue(func() kind[job.Release] {
 	return object(
 		key("name", name(), func(r *job.Release) *string { return &r.Name },
 			"The name of the release and of its files", required(), example("mean_api")),
@@ -146,7 +147,7 @@ func release() kind[job.Release] {
 			return exact(r.Weight)
 		}),
 	)
-}
+})
 
 func plugin() kind[job.Plugin] {
 	return object(

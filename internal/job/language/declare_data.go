@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -144,7 +145,7 @@ func unitWords() kind[job.UnitWords] {
 		}}
 }
 
-func column() kind[job.Column] {
+var column = sync.OnceValue(func() kind[job.Column] {
 	bound := amount(span{})
 	return object(
 		key("lower", bound, func(c *job.Column) **big.Rat { return &c.Lower },
@@ -173,7 +174,7 @@ func column() kind[job.Column] {
 				"divided, and which of two estimators a mean, sum or share of a Poisson or multistage sample takes",
 			out("it changes forecasts, and shares of budget.spend, which are an answer")),
 	)
-}
+})
 
 func frame() kind[job.Frame] {
 	return object(

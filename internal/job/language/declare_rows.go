@@ -3,6 +3,7 @@ package language
 import (
 	"fmt"
 	"math/big"
+	"sync"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows/formula"
@@ -10,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-func lookup() kind[job.Lookup] {
+var lookup = sync.OnceValue(func() kind[job.Lookup] {
 	return object(
 		fileKey("path",
 			func(l *job.Lookup) *string { return &l.Path },
@@ -27,7 +28,7 @@ func lookup() kind[job.Lookup] {
 			func(l *job.Lookup) *[]job.Column { return &l.Columns },
 			"The columns of the CSV file that the rows get: numbers with bounds, categories with a domain", required()),
 	)
-}
+})
 
 func lookupColumn() kind[job.Column] {
 	bound := amount(span{})
@@ -53,7 +54,7 @@ func derivedOf(c *job.Column) *job.Derived {
 	return c.Derived
 }
 
-func derived() kind[job.Column] {
+var derived = sync.OnceValue(func() kind[job.Column] {
 	bound := amount(span{})
 	return object(
 		key("as", expression(), func(c *job.Column) *job.Expression { return &derivedOf(c).As },
@@ -78,7 +79,7 @@ func derived() kind[job.Column] {
 		key("after", choice("rows", "fold"), func(c *job.Column) *string { return &derivedOf(c).After },
 			"Whether the column is computed from each row, or from the folded values of each unit", otherwise("rows")),
 	)
-}
+})
 
 // edge is a number, as near as a float64 is, or a date, or the end of an open bin.
 func edge() kind[job.Edge] {

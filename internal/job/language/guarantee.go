@@ -2,6 +2,7 @@ package language
 
 import (
 	"math/big"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // guarantee is a mapping with epsilon and delta, or with rho.
-func guarantee() kind[job.Guarantee] {
+var guarantee = sync.OnceValue(func() kind[job.Guarantee] {
 	epsilon := func(opts ...option) field[job.Guarantee] {
 		return key("epsilon", amount(span{lo: "0", loOpen: true}), func(g *job.Guarantee) **big.Rat { return &g.Epsilon },
 			"ε, an exact decimal number", append(opts, example(`"0.5"`))...)
@@ -50,7 +51,7 @@ func guarantee() kind[job.Guarantee] {
 		return ok
 	}
 	return form
-}
+})
 
 // says reports whether a mapping has a key.
 func says(n *yaml.Node, key string) bool {

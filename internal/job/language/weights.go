@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/lang"
@@ -11,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-func weights() kind[job.Weights] {
+var weights = sync.OnceValue(func() kind[job.Weights] {
 	return object(
 		key("column", text(), func(w *job.Weights) *string { return &w.Column },
 			"The column of numbers with the weight of each row, declared under dataset.columns or dataset.derive, whose rule for missing "+
@@ -29,7 +30,7 @@ func weights() kind[job.Weights] {
 			"The survey drew the units of the table themselves at its first stage, and not villages or schools that hold several. "+
 				"interval needs it"),
 	)
-}
+})
 
 // publicValue is a number that nothing in the table moves (P29).
 func publicValue() kind[*big.Rat] {

@@ -4,11 +4,11 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-
-	"gopkg.in/yaml.v3"
 )
 
 // Languages are the languages that people are told of a job in. Each is one file of texts.
@@ -19,41 +19,76 @@ var files embed.FS
 
 // Words are the texts of one language, by name. A blank is %s.
 type Words struct {
-	Name  string            `yaml:"-"`
-	Texts map[string]string `yaml:",inline"`
-	Notes map[string]string `yaml:"notes"` // by the English sentences of mechanisms, designs and methods
+	Name  string
+	Texts map[string]string
+	Notes map[string]string // by the English sentences of mechanisms, designs and methods
 	long  []string          // the keys of Notes, the longest first
 }
 
-var ours = sync.OnceValue(func() map[string]*Words { return Read(files) })
-
-// Read returns the languages whose texts lie in a folder texts.
-func Read(from fs.FS) map[string]*Words {
-	out := map[string]*Words{}
+// ours reads a language when it is first asked for: most runs speak one.
+var ours = func() map[string]func() *Words {
+	out := map[string]func() *Words{}
 	for _, name := range Languages {
-		l := &Words{Name: name}
-		b, err := fs.ReadFile(from, "texts/"+name+".yaml")
-		if err == nil {
-			err = yaml.Unmarshal(b, l)
-		}
-		if err != nil {
-			panic(fmt.Sprintf("the texts of %s: %v", name, err)) // they are embedded, and a test reads them
-		}
-		for english := range l.Notes {
-			l.long = append(l.long, english)
-		}
-		slices.SortFunc(l.long, func(a, b string) int { return 4*(len(b)-len(a)) + strings.Compare(a, b) })
-		out[name] = l
+		out[name] = sync.OnceValue(func() *Words { return Read(files, name) })
 	}
 	return out
+}()
+
+// Read returns a language whose texts lie in a folder texts.
+func Read(from fs.FS, name string) *Words {
+	l := &Words{Name: name, Texts: map[string]string{}, Notes: map[string]string{}}
+	b, err := fs.ReadFile(from, "texts/"+name+".yaml")
+	if err == nil {
+		err = l.read(string(b))
+	}
+	if err != nil {
+		panic(fmt.Sprintf("the texts of %s: %v", name, err)) // they are embedded, and a test reads them
+	}
+	l.long = slices.SortedFunc(maps.Keys(l.Notes), func(a, b string) int { return 4*(len(b)-len(a)) + strings.Compare(a, b) })
+	return l
+}
+
+// read reads a name and a text from each line, plain or in double quotes; two spaces before a name make it a note. A parser of all
+// of YAML would be a twentieth of a small run.
+func (w *Words) read(lines string) error {
+	for line := range strings.Lines(lines) {
+		note := strings.HasPrefix(line, "  ")
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line == "notes:" {
+			continue
+		}
+		name, _ := strconv.QuotedPrefix(line) // "" for a plain name
+		if name == "" {
+			name, _, _ = strings.Cut(line, ": ")
+		}
+		text, ok := strings.CutPrefix(line[len(name):], ": ")
+		if !ok {
+			return fmt.Errorf("no name: %s", line)
+		}
+		into := w.Texts
+		if note {
+			into = w.Notes
+		}
+		into[plain(name)] = plain(text)
+	}
+	return nil
+}
+
+// plain returns a text without the quotes that it may have.
+func plain(text string) string {
+	if quoted, err := strconv.Unquote(text); err == nil {
+		return quoted
+	}
+	return text
 }
 
 // In returns a language, and English for one that is not there.
 func In(name string) *Words {
-	if l, ok := ours()[name]; ok {
-		return l
+	read, ok := ours[name]
+	if !ok {
+		read = ours["en"]
 	}
-	return ours()["en"]
+	return read()
 }
 
 // T is a text with its blanks filled in. A blank that is a number is written as the language does.

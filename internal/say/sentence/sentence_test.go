@@ -2,12 +2,15 @@ package sentence
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"gopkg.in/yaml.v3"
 )
 
 // code is the text of the programs in some folders, without their tests, and of the templates of their pages.
@@ -37,6 +40,29 @@ func read(t *testing.T, root string, out *strings.Builder) {
 	})
 	if err != nil || out.Len() == 0 {
 		t.Fatal(root, err)
+	}
+}
+
+// A parser of YAML finds the same texts.
+func TestReadIsYAML(t *testing.T) {
+	for _, folder := range []string{".", filepath.Join("..", "..", "design")} {
+		for _, l := range Languages {
+			var want struct {
+				Texts map[string]string `yaml:",inline"`
+				Notes map[string]string
+			}
+			b, err := os.ReadFile(filepath.Join(folder, "texts", l+".yaml"))
+			if err == nil {
+				err = yaml.Unmarshal(b, &want)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Read(os.DirFS(folder), l)
+			if !maps.Equal(got.Texts, want.Texts) || !maps.Equal(got.Notes, want.Notes) || len(got.Texts) < 50 {
+				t.Errorf("%s: the texts of %s are others", folder, l)
+			}
+		}
 	}
 }
 
