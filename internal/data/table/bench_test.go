@@ -2,12 +2,15 @@ package table
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -171,4 +174,38 @@ func scanSum(b *testing.B, path string, workers int, pick func(Block) (Pick, err
 		b.Fatal(rows, err)
 	}
 	sink = sum
+}
+
+// BenchmarkCSV opens and scans a table of a number and a text. Reference: the same table in Parquet.
+func BenchmarkCSV(b *testing.B) {
+	const n = 1_000_000
+	r := rand.New(rand.NewPCG(7, 8))
+	var x Release
+	x.Columns = []ReleaseColumn{{Name: "x", Float64: make([]float64, n)}, {Name: "few", Text: make([]string, n)}}
+	for i := range n {
+		x.Columns[0].Float64[i], x.Columns[1].Text[i] = 100+15*r.NormFloat64(), fmt.Sprint("group ", r.IntN(50))
+	}
+	var plain, stored bytes.Buffer
+	if err := errors.Join(WriteCSV(&plain, x), WriteParquet(&stored, x)); err != nil {
+		b.Fatal(err)
+	}
+	quoted := regexp.MustCompile(`(?m)[^,\n]+$`).ReplaceAll(plain.Bytes(), []byte(`"$0"`))
+	for _, file := range []struct {
+		name string
+		text []byte
+	}{{"x.parquet", stored.Bytes()}, {"x.csv", plain.Bytes()}, {"quoted.csv", quoted}} {
+		path := temp(b, file.name, file.text)
+		for _, columns := range [][]string{{"x"}, {"few"}, {"x", "few"}} {
+			b.Run(fmt.Sprint(file.name, columns), func(b *testing.B) {
+				for b.Loop() {
+					t := must(Open(b.Context(), Spec{Path: path, CSV: CSV{Kinds: map[string]Kind{"x": Float}, Contents: columns}}))
+					if err := t.Scan(b.Context(), ScanOptions{Columns: columns}, func(Batch) error { return nil }); err != nil {
+						b.Fatal(err)
+					}
+					t.Close()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
+			})
+		}
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/zeebo/xxh3"
@@ -209,53 +208,6 @@ func (f *csvFile) records(text []byte) *csv.Reader {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma, r.FieldsPerRecord, r.ReuseRecord = f.Delimiter, len(f.cols), true
 	return r
-}
-
-// rows calls visit for the fields of each row, which visit may not keep. It cuts a text without quotes itself, as
-// encoding/csv would, and leaves every other text to encoding/csv.
-func (f *csvFile) rows(text []byte, visit func(fields []string) error) error {
-	if bytes.IndexByte(text, '"') >= 0 {
-		r := f.records(text)
-		for {
-			fields, err := r.Read()
-			if err == nil {
-				err = visit(fields)
-			}
-			if err == io.EOF {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	fields := make([]string, len(f.cols))
-	all := unsafe.String(unsafe.SliceData(text), len(text))
-	for rest, n := all, 0; rest != ""; {
-		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
-		n++
-		if line = strings.TrimSuffix(line, "\r"); line == "" {
-			continue
-		}
-		last := len(fields) - 1
-		for i := range last {
-			at := strings.IndexByte(line, byte(f.Delimiter))
-			if at < 0 {
-				last = -1
-				break
-			}
-			fields[i], line = line[:at], line[at+1:]
-		}
-		if last < 0 || strings.IndexByte(line, byte(f.Delimiter)) >= 0 {
-			return &csv.ParseError{StartLine: n, Line: n, Column: 1, Err: csv.ErrFieldCount}
-		}
-		fields[last] = line
-		if err := visit(fields); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // isText refuses text that is not UTF-8. line is the number of the first line.

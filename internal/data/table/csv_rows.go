@@ -191,7 +191,7 @@ func (c *csvCells) begin(m *arena, rows int) error {
 
 // add reads the text of a row. A text that is no value of the column's kind is missing. // P24
 func (c *csvCells) add(row int, text string) (err error) {
-	if c.column.Kind != String {
+	if n := len(text); n > 0 && c.column.Kind != String && (text[0] <= ' ' || text[n-1] <= ' ') {
 		text = strings.Trim(text, " \t")
 	}
 	if slices.Contains(c.missing, text) {

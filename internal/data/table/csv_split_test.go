@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -147,5 +149,41 @@ func TestSplitterEnds(t *testing.T) {
 		if err.Error() != want {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// FuzzNumber: a number without an exponent is that of strconv, to the last bit.
+func FuzzNumber(f *testing.F) {
+	for _, text := range []string{"", "-", "+.", ".", "-0", "1.", ".5", "9007199254740993", "0.1", "9999999999999999999", "18446744073709551615",
+		"12345678901234567890", "1.8446744073709551615", ".0000000000000000001", "5000000000000000.5", "1e5", "1.2.3"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { checkNumber(t, text) })
+}
+
+func checkNumber(t *testing.T, text string) {
+	t.Helper()
+	got, ok := plainNumber(text)
+	want, err := strconv.ParseFloat(text, 64)
+	if ok && (err != nil || math.Float64bits(got) != math.Float64bits(want)) {
+		t.Fatalf("%q is read as %v, want %v, %v", text, got, want, err)
+	}
+	if plain := strings.Trim(strings.TrimLeft(text, "-+"), "0123456789."); err == nil && plain == "" && len(text) < 20 && !ok {
+		t.Fatalf("%q is not read", text)
+	}
+}
+
+// Most numbers here lie near the middle between two float64s, where rounding twice would show.
+func TestNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range tier.Of(300_000, 3_000_000) {
+		text := strconv.FormatUint(r.Uint64()>>r.IntN(64), 10)
+		if r.IntN(2) == 0 {
+			text = strconv.FormatUint((r.Uint64()>>11|1<<52)<<r.IntN(11)+uint64(1)<<r.IntN(11)+uint64(r.IntN(3))-1, 10)
+		}
+		if k := r.IntN(len(text) + 4); k < len(text) {
+			text = text[:k] + "." + text[k:]
+		}
+		checkNumber(t, []string{"", "-", "+"}[r.IntN(3)]+text)
 	}
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -74,11 +75,75 @@ func (c *Column) read(text string) (number float64, whole int64, ok bool) {
 
 // parseNumber reads a decimal number with a point, or inf or nan in any case. A number too large for a float64 is infinite.
 func parseNumber(text string) (float64, bool) {
+	if x, ok := plainNumber(text); ok {
+		return x, true
+	}
 	if strings.ContainsAny(text, "_xXpP") { // other bases, and digits in groups
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	return f, err == nil || math.IsInf(f, 0)
+}
+
+// plainNumber reads a number of at most 19 digits without an exponent, and returns false for every other text. Its result is
+// that of strconv.ParseFloat: m/10^k, rounded once.
+func plainNumber(text string) (float64, bool) {
+	digits, point := text, -1
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		digits = text[1:]
+	}
+	if len(digits) > 20 {
+		return 0, false
+	}
+	m := uint64(0)
+	for i := range len(digits) {
+		switch c := digits[i]; {
+		case c-'0' <= 9:
+			m = 10*m + uint64(c-'0')
+		case c == '.' && point < 0:
+			point = i
+		default:
+			return 0, false
+		}
+	}
+	k := 0
+	if n := len(digits); point >= 0 {
+		k = n - point - 1
+		if n == 1 {
+			return 0, false
+		}
+	} else if n == 0 || n == 20 {
+		return 0, false
+	}
+	x := quotient(m, powersOfTen[k])
+	if text[0] == '-' {
+		x = -x
+	}
+	return x, true
+}
+
+// powersOfTen are those that fit in 64 bits.
+var powersOfTen = func() (p [20]uint64) {
+	p[0] = 1
+	for i := range p[1:] {
+		p[i+1] = 10 * p[i]
+	}
+	return p
+}()
+
+// quotient returns m/d, rounded once, half to even: to a float64 from a quotient of at least 63 bits, whose last bit says
+// whether anything is left. d is below 2^64, so that the result is far from the ends of what a float64 holds.
+func quotient(m, d uint64) float64 {
+	if m == 0 || d == 1 {
+		return float64(m)
+	}
+	up, down := bits.LeadingZeros64(d), bits.LeadingZeros64(m)
+	m <<= down
+	q, left := bits.Div64(m>>1, m<<63, d<<up) // m/d * 2^(63+down-up)
+	if left != 0 {
+		q |= 1
+	}
+	return float64(q) * math.Float64frombits(uint64(1023-63+up-down)<<52)
 }
 
 // Format writes value i as a text that Parse reads back. It returns false for a null, for a number that is not whole, and
