@@ -236,7 +236,8 @@ func TestDeclaredQuery(t *testing.T) {
 	if n := bytes.Count(report, []byte(`"result": "enforced"`)); n != 3 || bytes.Contains(report, []byte(`"believed"`)) {
 		t.Errorf("the report: %d results are enforced\n%s", n, report)
 	}
-	if exit, stdout, stderr := commandLine(t, "plugin", "check", bin, "--pairs", "2", "--releases", "-1"); exit != 0 {
+	if exit, stdout, stderr := commandLine(t, "plugin", "check", bin, "--pairs", "2", "--releases", "-1"); exit != 0 ||
+		strings.Contains(stdout, "owes") || !strings.Contains(strings.Join(strings.Fields(stdout), " "), "Privacy does not rest on the author") {
 		t.Errorf("check: exit %d\n%s%s", exit, stdout, stderr)
 	}
 }

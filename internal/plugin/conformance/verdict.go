@@ -106,7 +106,12 @@ func (v Verdict) sections() (out []document.Section) {
 		add("ended early", "%s", v.Ended)
 	}
 	said := document.Part{Text: v.Verdict}
-	if !v.Refuted() {
+	switch {
+	case v.Refuted():
+	case v.About.DeclaresQuery:
+		said.Text += ": no fault was found. Privacy does not rest on the author: the host computes what each row adds, bounds it, " +
+			"and makes the noise for it. Whether the result is right does"
+	default:
 		said.Text += ": no broken promise was found. This is not a proof; the mechanism's author owes one"
 	}
 	return append(out, document.Section{Title: "what was tried", Parts: tried}, document.Section{Parts: []document.Part{said}})
