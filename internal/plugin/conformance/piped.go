@@ -161,7 +161,11 @@ func (p *Piped) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Ro
 				}
 				to := &out.Columns[i]
 				to.Float64, to.Int64 = append(to.Float64, c.GetFloat64()...), append(to.Int64, c.GetInt64()...)
-				to.String = append(to.String, c.GetString_()...)
+				texts, ok := c.Texts()
+				if !ok {
+					return sdk.Result{}, errors.New("a code of the result stands for no text")
+				}
+				to.String = append(to.String, texts...)
 			}
 		case frameRelease:
 			return out, nil

@@ -147,6 +147,7 @@ func TestRawEdges(t *testing.T) {
 		"column-missing": CodeShape, "column-renamed": CodeShape, "column-type": CodeShape, "column-both": CodeShape,
 		"row-missing": CodeShape, "row-extra": CodeShape, "ragged": CodeShape, "string-long": CodeShape, "no-result": CodeShape,
 		"unknown-field": CodeShape, "message-large": CodeOversize, "huge-endless": CodeOversize,
+		"codes": "", "code-of-none": CodeShape, "codes-of-numbers": CodeShape, "codes-huge": CodeOversize,
 		"noise-none": CodeNoiseMismatch, "noise-fewer": CodeNoiseMismatch, "noise-more": CodeNoiseMismatch,
 		"noise-order": CodeNoiseMismatch, "noise-scale": CodeNoiseMismatch, "noise-sensitivity": CodeNoiseMismatch,
 		"noise-method": CodeNoiseMismatch, "noise-event-missing": CodeNoiseMismatch, "noise-sample": CodeNoiseMismatch,

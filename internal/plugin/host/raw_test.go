@@ -234,6 +234,17 @@ func (r *raw) Release(start *wire.ReleaseRequest, stream grpc.ServerStreamingSer
 		out.Columns[1].Int64 = []int64{1}
 	case "string-long":
 		out.Columns[2].String_[0] = strings.Repeat("4815162342", 200)
+	case "codes":
+		out.Columns[2].String_, out.Columns[2].Codes = []string{"b", "a"}, []uint32{1, 0}
+	case "code-of-none":
+		out.Columns[2].Codes = []uint32{0, 2}
+	case "codes-of-numbers":
+		out.Columns[1].Codes = []uint32{0, 0}
+	case "codes-huge":
+		out.Columns[0].Float64, out.Columns[1].Int64 = many(out.Columns[0].Float64), many(out.Columns[1].Int64)
+		out.Columns[2].String_ = []string{strings.Repeat("4815162342", 100)}
+		out.Columns[2].Codes = make([]uint32, len(out.Columns[1].Int64))
+		return r.send(stream, out)
 	case "no-result":
 		return nil
 	case "unknown-field":

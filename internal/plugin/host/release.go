@@ -239,6 +239,28 @@ func (r *release) feed(ctx context.Context, l lane, feed func(context.Context, R
 	return sink.Close()
 }
 
+// appendPiece appends a piece of a column, which has room for so many rows. It returns the rows of the piece, and the bytes of its
+// texts where they were sent as codes.
+func appendPiece(to *sdk.ResultColumn, c *wire.ResultColumn, rows int64) (n int, size int64, ok bool) {
+	texts, ok := c.Texts()
+	if len(c.GetCodes()) > 0 {
+		for _, text := range texts {
+			size += int64(len(text))
+		}
+	}
+	to.Float64, to.Int64 = extended(to.Float64, c.GetFloat64(), rows), extended(to.Int64, c.GetInt64(), rows)
+	to.String = extended(to.String, texts, rows)
+	return len(c.GetFloat64()) + len(c.GetInt64()) + len(texts), size, ok
+}
+
+// extended appends values to a list, for which it makes room once if they fit in a number of rows.
+func extended[T any](to, values []T, rows int64) []T {
+	if to == nil && len(values) > 0 && int64(len(values)) <= rows {
+		to = make([]T, 0, rows)
+	}
+	return append(to, values...)
+}
+
 // receive collects the result while it watches its size.
 func (r *release) receive(stream grpc.ServerStreamingClient[wire.ReleaseOutput], fed <-chan struct{}) (sdk.Result, error) {
 	plan := r.req.Plan
@@ -258,20 +280,17 @@ func (r *release) receive(stream grpc.ServerStreamingClient[wire.ReleaseOutput],
 		if wire.Known(out) != nil || len(out.GetColumns()) != len(plan.Output) {
 			return sdk.Result{}, r.p.fault(CodeShape)
 		}
+		bytes += int64(proto.Size(out))
 		n := -1
 		for i, c := range out.GetColumns() {
-			k := len(c.GetFloat64()) + len(c.GetInt64()) + len(c.GetString_())
-			if c.GetName() != plan.Output[i].Name || (n >= 0 && k != n) || k == 0 {
+			k, more, ok := appendPiece(&result.Columns[i], c, plan.Rows)
+			if !ok || c.GetName() != plan.Output[i].Name || (n >= 0 && k != n) || k == 0 {
 				return sdk.Result{}, r.p.fault(CodeShape)
 			}
-			n = k
-			to := &result.Columns[i]
-			to.Float64 = append(to.Float64, c.GetFloat64()...)
-			to.Int64 = append(to.Int64, c.GetInt64()...)
-			to.String = append(to.String, c.GetString_()...)
+			n, bytes = k, bytes+more
 		}
 		rows += int64(n)
-		if bytes += int64(proto.Size(out)); bytes > r.p.limits.ResultBytes {
+		if bytes > r.p.limits.ResultBytes {
 			return sdk.Result{}, r.p.fault(CodeOversize)
 		}
 		if rows > plan.Rows {

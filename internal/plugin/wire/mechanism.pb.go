@@ -2201,11 +2201,13 @@ func (x *ReleaseOutput) GetColumns() []*ResultColumn {
 
 // ResultColumn holds values in the one list that its type names.
 type ResultColumn struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Float64       []float64              `protobuf:"fixed64,2,rep,packed,name=float64,proto3" json:"float64,omitempty"`
-	Int64         []int64                `protobuf:"fixed64,3,rep,packed,name=int64,proto3" json:"int64,omitempty"`
-	String_       []string               `protobuf:"bytes,4,rep,name=string,proto3" json:"string,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Float64 []float64              `protobuf:"fixed64,2,rep,packed,name=float64,proto3" json:"float64,omitempty"`
+	Int64   []int64                `protobuf:"fixed64,3,rep,packed,name=int64,proto3" json:"int64,omitempty"`
+	String_ []string               `protobuf:"bytes,4,rep,name=string,proto3" json:"string,omitempty"`
+	// Where not empty: for each row, the place of its text in string, from 0.
+	Codes         []uint32 `protobuf:"varint,5,rep,packed,name=codes,proto3" json:"codes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2264,6 +2266,13 @@ func (x *ResultColumn) GetInt64() []int64 {
 func (x *ResultColumn) GetString_() []string {
 	if x != nil {
 		return x.String_
+	}
+	return nil
+}
+
+func (x *ResultColumn) GetCodes() []uint32 {
+	if x != nil {
+		return x.Codes
 	}
 	return nil
 }
@@ -2988,12 +2997,13 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x05noise\x18\b \x01(\rR\x05noise\x12\x15\n" +
 	"\x06in_rho\x18\t \x01(\bR\x05inRho\"L\n" +
 	"\rReleaseOutput\x12;\n" +
-	"\acolumns\x18\x01 \x03(\v2!.dprelease.plugin.v1.ResultColumnR\acolumns\"j\n" +
+	"\acolumns\x18\x01 \x03(\v2!.dprelease.plugin.v1.ResultColumnR\acolumns\"\x80\x01\n" +
 	"\fResultColumn\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\afloat64\x18\x02 \x03(\x01R\afloat64\x12\x14\n" +
 	"\x05int64\x18\x03 \x03(\x10R\x05int64\x12\x16\n" +
-	"\x06string\x18\x04 \x03(\tR\x06string\"?\n" +
+	"\x06string\x18\x04 \x03(\tR\x06string\x12\x14\n" +
+	"\x05codes\x18\x05 \x03(\rR\x05codes\"?\n" +
 	"\x0fAddNoiseRequest\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\fR\x05event\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x10R\x06values\"*\n" +

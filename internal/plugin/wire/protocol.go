@@ -53,6 +53,22 @@ func Known(m proto.Message) error {
 	})
 }
 
+// Texts returns the text of each row, and false if a code stands for none. Rows with one code share one text.
+func (x *ResultColumn) Texts() ([]string, bool) {
+	texts, codes := x.GetString_(), x.GetCodes()
+	if len(codes) == 0 {
+		return texts, true
+	}
+	out := make([]string, len(codes))
+	for i, k := range codes {
+		if int64(k) >= int64(len(texts)) {
+			return nil, false
+		}
+		out[i] = texts[k]
+	}
+	return out, true
+}
+
 // Forget removes the fields that the protocol does not have from m and the messages
 // inside it. A plugin calls it on what the host says. A field that changes what a
 // request means comes with a new version, so no claim depends on what Forget removes.

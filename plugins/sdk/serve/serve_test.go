@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,5 +166,20 @@ func TestExitWithHost(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Fatal("outlived its host")
+	}
+}
+
+// Texts come out as they were, whether most of them differ or not, and a column of few is sent in few bytes.
+func TestCodedTexts(t *testing.T) {
+	few := make([]string, 1000)
+	for i := range few {
+		few[i] = []string{"north", "", "south"}[i%3]
+	}
+	for name, texts := range map[string][]string{"none": nil, "one": {"a"}, "unlike": {"a", "b", "c", "d", "a"}, "few": few} {
+		c := &wire.ResultColumn{}
+		c.String_, c.Codes = coded(texts)
+		if got, ok := c.Texts(); !ok || !slices.Equal(got, texts) || name == "few" && proto.Size(c) > 1100 {
+			t.Errorf("%s: %v, %v in %d bytes", name, got, ok, proto.Size(c))
+		}
 	}
 }

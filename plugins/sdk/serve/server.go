@@ -160,15 +160,31 @@ func sendResult(stream grpc.ServerStreamingServer[wire.ReleaseOutput], r sdk.Res
 		end := min(rows, at+step)
 		out := &wire.ReleaseOutput{}
 		for _, c := range r.Columns {
-			out.Columns = append(out.Columns, &wire.ResultColumn{
-				Name: c.Name, Float64: cut(c.Float64, at, end), Int64: cut(c.Int64, at, end), String_: cut(c.String, at, end),
-			})
+			column := &wire.ResultColumn{Name: c.Name, Float64: cut(c.Float64, at, end), Int64: cut(c.Int64, at, end)}
+			column.String_, column.Codes = coded(cut(c.String, at, end))
+			out.Columns = append(out.Columns, column)
 		}
 		if err := stream.Send(out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// coded returns different texts and the place of each text among them, or the texts themselves where most differ.
+func coded(texts []string) (different []string, codes []uint32) {
+	known := map[string]uint32{}
+	for _, text := range texts {
+		k, ok := known[text]
+		if !ok {
+			if k = uint32(len(different)); len(different) > len(texts)/2 {
+				return texts, nil
+			}
+			known[text], different = k, append(different, text)
+		}
+		codes = append(codes, k)
+	}
+	return different, codes
 }
 
 func cut[T any](s []T, at, end int64) []T {
