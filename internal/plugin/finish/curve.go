@@ -59,6 +59,12 @@ func greater(a, b *big.Rat) *big.Rat {
 	return b
 }
 
+// none is the curve that is 0 everywhere.
+func none() curve {
+	zero := new(big.Rat)
+	return curve{factors: [3]*big.Rat{zero, zero, zero}, off: zero}
+}
+
 // at is the polynomial at x.
 func (c curve) at(x *big.Rat) *big.Rat {
 	return added(c.factors[0], product(x, added(c.factors[1], product(x, c.factors[2]))))
@@ -92,8 +98,7 @@ func (c curve) outward(i *interval) bool {
 //
 // For each x between the bounds, the evaluator's value is finite and at most off away from the polynomial. Proof: query.proof.md. // P39
 func (i *interval) curve(n *formula.Node) (c curve, ok bool) {
-	zero := new(big.Rat)
-	c = curve{factors: [3]*big.Rat{zero, zero, zero}, off: zero}
+	c = none()
 	var parts []curve
 	for _, a := range n.Args {
 		part, ok := i.curve(a)
@@ -116,10 +121,7 @@ func (i *interval) curve(n *formula.Node) (c curve, ok bool) {
 		if n.Op == formula.Subtract {
 			other = other.times(ratio(-1))
 		}
-		for k := range c.factors {
-			c.factors[k] = added(parts[0].factors[k], other.factors[k])
-		}
-		c.off = added(parts[0].off, other.off)
+		c = parts[0].plus(other)
 	case n.Op == formula.Multiply:
 		if c, ok = parts[0].by(parts[1]); !ok {
 			return c, false
@@ -129,7 +131,7 @@ func (i *interval) curve(n *formula.Node) (c curve, ok bool) {
 	default:
 		return c, false
 	}
-	c.size = zero
+	c.size = new(big.Rat)
 	for _, y := range c.extremes(i) {
 		c.size = greater(c.size, magnitude(y))
 	}
@@ -160,6 +162,15 @@ func (c curve) times(by *big.Rat) curve {
 	return out
 }
 
+// plus adds curves.
+func (c curve) plus(o curve) curve {
+	out := curve{off: added(c.off, o.off)}
+	for k := range c.factors {
+		out.factors[k] = added(c.factors[k], o.factors[k])
+	}
+	return out
+}
+
 // by multiplies curves. It fails beyond the second degree.
 func (c curve) by(o curve) (out curve, ok bool) {
 	zero := new(big.Rat)
@@ -184,16 +195,20 @@ func (q *query) narrow(i *interval) (arrive, swap *length) {
 	if len(q.coordinates) > mostCurves {
 		return nil, nil
 	}
-	curves, straight := make([]curve, len(q.coordinates)), true
+	curves, straight, outward, signed := make([]curve, len(q.coordinates)), true, true, true
+	all := none()                        // the sum of the magnitudes, where each has one sign
 	h1, h2 := new(big.Rat), new(big.Rat) // the lengths of what floats, holding and the lattice add
 	w0, w1 := ratio(q.weights[0]), ratio(q.weights[1])
 	for j := range q.coordinates {
 		c := &q.coordinates[j]
 		own, ok := i.curve(c.root)
-		if !ok || !own.outward(i) {
+		if !ok {
 			return nil, nil
 		}
-		straight = straight && !own.bent()
+		straight, outward = straight && !own.bent(), outward && own.outward(i)
+		negative := slices.ContainsFunc(own.extremes(i), func(y *big.Rat) bool { return y.Sign() < 0 })
+		positive := slices.ContainsFunc(own.extremes(i), func(y *big.Rat) bool { return y.Sign() > 0 })
+		signed = signed && !(negative && positive)
 		held := new(big.Rat) // how far holding moves it
 		for _, y := range own.extremes(i) {
 			held = greater(held, greater(added(y, own.off, ratio(-c.High)), added(ratio(c.Low), own.off, new(big.Rat).Neg(y))))
@@ -202,6 +217,11 @@ func (q *query) narrow(i *interval) (arrive, swap *length) {
 		away := added(ratio(0.5+0x1p-8), product(ratio(c.inverse), added(weighed, underflow)))
 		h1, h2 = added(h1, away), added(h2, product(away, away))
 		curves[j] = own.times(ratio(c.inverse))
+		if upward := curves[j]; negative {
+			all = all.plus(upward.times(ratio(-1)))
+		} else {
+			all = all.plus(upward)
+		}
 	}
 	far := func(x, w, y, v *big.Rat) (one, square *big.Rat) {
 		one, square = new(big.Rat), new(big.Rat)
@@ -216,10 +236,20 @@ func (q *query) narrow(i *interval) (arrive, swap *length) {
 		a, b := far(x, w, y, v)
 		one, square = greater(one, a), greater(square, b)
 	}
+	if !outward && !signed {
+		return nil, nil
+	}
 	for _, x := range []*big.Rat{i.low, i.high} {
 		reach(x, w1, x, new(big.Rat))
 	}
-	arrive = longer(one, square, h1, h2)
+	if signed {
+		for _, y := range all.extremes(i) {
+			one = greater(one, product(w1, y))
+		}
+	}
+	if arrive = longer(one, square, h1, h2); !outward {
+		arrive.square.Mul(arrive.one, arrive.one)
+	}
 	if !straight {
 		return arrive, nil
 	}

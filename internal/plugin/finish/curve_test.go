@@ -99,7 +99,7 @@ func beyond(l, bound length) bool { return l.one.Cmp(bound.one) > 0 || l.square.
 func TestReachAlongACurve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	smaller, refuted := 0, map[string]int{}
-	for range 250 {
+	for range 400 {
 		low := math.Round(8*(4*rng.Float64()-2)) / 8
 		high := low + math.Round(8*3*rng.Float64())/8 + 0.125
 		public := publicOf(x(low, high))
@@ -126,6 +126,9 @@ func TestReachAlongACurve(t *testing.T) {
 		if beyond(swap, r.arrive) && r.along {
 			refuted["arrive as swap"]++
 		}
+		if beyond(swap, length{double(r.arrive.one), double(r.arrive.square)}) {
+			refuted["both sides of 0"]++
+		}
 		if q.weights != [2]float64{1, 1} {
 			continue
 		}
@@ -149,7 +152,7 @@ func TestReachAlongACurve(t *testing.T) {
 			refuted["one end"]++
 		}
 	}
-	if smaller < 80 || len(refuted) < 5 {
+	if smaller < 150 || len(refuted) < 6 {
 		t.Errorf("%d bounds are smaller than a box; refuted: %v", smaller, refuted)
 	}
 }
@@ -178,22 +181,31 @@ func slack(l length, d int64) length {
 	return length{new(big.Int).Add(l.one, big.NewInt(d)), root.Mul(root, root)}
 }
 
-// A mean's sums of distances from both bounds share a total: they move by half of what the box says where a row comes or goes.
-func TestReachOfAMean(t *testing.T) {
-	mean := sdk.Query{Coordinates: []sdk.Coordinate{{Value: "x - 10.0", High: 90}, {Value: "100.0 - x", High: 90}}}
-	q, err := NewQueries(planOf(mean), publicOf(x(10, 100)), "", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := 90 / q.all[0].coordinates[0].Lattice
-	for name, of := range map[string][2]float64{
-		"L1, comes":    {q.Claims[0].L1.AddRemove, total},
-		"L1, replaced": {q.Claims[0].L1.ReplaceOne, 2 * total},
-		"L2, comes":    {q.Claims[0].L2.AddRemove, total},
-		"L2, replaced": {q.Claims[0].L2.ReplaceOne, math.Sqrt2 * total},
+// A mean's sums of distances from both bounds share a total, as do the three sums of a variance: they cost as much as one count, by
+// which plugins/linear bounds them too. A centred sum beside a count costs no more than the sum where rows are replaced.
+func TestReachOfMeansAndVariances(t *testing.T) {
+	share := func(text string, most float64) sdk.Coordinate { return sdk.Coordinate{Value: text, High: most} }
+	const t0, t1 = "((x - 10.0) / 90.0)", "((100.0 - x) / 90.0)"
+	mean := []sdk.Coordinate{share("x - 10.0", 90), share("100.0 - x", 90)}
+	variance := []sdk.Coordinate{share(t0+" * "+t0, 1), share("2.0 * "+t0+" * "+t1, 1), share(t1+" * "+t1, 1)}
+	beside := []sdk.Coordinate{{Value: "x - 55.0", Low: -45, High: 45}, share("45", 45)}
+	for name, c := range map[string]struct {
+		coordinates []sdk.Coordinate
+		want        [4]float64 // L1 of a row that comes and that is replaced, and L2
+	}{
+		"mean":     {mean, [4]float64{90, 180, 90, 90 * math.Sqrt2}},
+		"variance": {variance, [4]float64{1, 2, 1, math.Sqrt2}},
+		"beside":   {beside, [4]float64{90, 90, 45 * math.Sqrt2, 90}},
 	} {
-		if of[0] < of[1] || of[0] > of[1]*(1+1e-5) {
-			t.Errorf("%s: %v, and the vectors move by %v", name, of[0], of[1])
+		q, err := NewQueries(planOf(sdk.Query{Coordinates: c.coordinates}), publicOf(x(10, 100)), "", 1)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got := [4]float64{q.Claims[0].L1.AddRemove, q.Claims[0].L1.ReplaceOne, q.Claims[0].L2.AddRemove, q.Claims[0].L2.ReplaceOne}
+		for k, want := range c.want {
+			if steps := want / q.all[0].coordinates[0].Lattice; got[k] < steps || got[k] > steps*(1+1e-5) {
+				t.Errorf("%s: %v steps, and the vectors move by %v", name, got, steps)
+			}
 		}
 	}
 }

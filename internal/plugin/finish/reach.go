@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -262,6 +263,12 @@ func (q *query) reach() reach {
 			}
 		}
 	}
+	r.arrive.square = smallest(r.arrive.square, new(big.Int).Mul(r.arrive.one, r.arrive.one))
+	twice := length{double(r.arrive.one), double(r.arrive.square)} // of two rows that are never on both sides of 0
+	if slices.ContainsFunc(q.coordinates, func(c coordinate) bool { return c.least < 0 && c.most > 0 }) {
+		twice.square = double(twice.square)
+	}
+	r.swap = r.swap.smaller(twice)
 	if q.places > 1 { // two rows may be in different cells
 		r.swap = r.swap.larger(length{double(r.arrive.one), double(r.arrive.square)})
 	}
