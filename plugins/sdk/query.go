@@ -21,8 +21,8 @@ import (
 //
 // A Finish may read n_sd beside a noisy sum n: the standard deviation of its noise.
 //
-// The sensitivity is that of the box of the ranges, or less: where all coordinates are lines of one column,
-// or parabolas that open away from 0, a row lies on their curve (x − 10 and 100 − x are not both large).
+// The sensitivity is that of the box of the ranges, or less: where all coordinates are lines or parabolas of
+// one column, a row lies on their curve (x − 10 and 100 − x are not both large).
 //
 // A value that cannot be computed adds nothing. The others are held between Low and High, weighed, and
 // rounded to a multiple of the lattice. // P39
