@@ -147,7 +147,7 @@ func (l *layout) result(noisy []int64, n linear.Noise) []sdk.ResultColumn {
 	}
 	out = append(out, sdk.ResultColumn{Name: sdk.EstimateField, Float64: estimate}, sdk.ResultColumn{Name: sdk.SDField, Float64: noise})
 	if l.Finish == "whole" {
-		out = append(out, sdk.ResultColumn{Name: "whole", Int64: l.whole(parts)})
+		out = append(out, sdk.ResultColumn{Name: "whole", Int64: l.whole(parts, n.SD)})
 	}
 	return out
 }

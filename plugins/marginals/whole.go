@@ -3,22 +3,26 @@ package marginals
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/plugins/marginals/residual"
 )
 
-// Whole counts are the margins of one table of all columns together. mostJoint bounds the
-// cells of that table times the number of residuals. fitSteps is how many steps fit it.
+// Whole counts are the margins of one table of all columns together, of at most mostJoint cells.
+const mostJoint = 1 << 21
+
+// A fit ends where the noisy residuals are as far from the table as enough of their noise would put
+// them, or after so many steps. One that goes on learns the noise (lab/studies/rivals.md).
 const (
-	mostJoint = 1 << 24
-	fitSteps  = 200
+	enough   = 0.45
+	fitSteps = 400
 )
 
 // joint checks that the table of all columns is small enough.
 func (l *layout) joint() error {
-	if n := l.Cells(l.all()); n > mostJoint/len(l.Residuals) {
-		return fmt.Errorf("finish: whole makes one table of all columns, of at most %d cells here; these have more, so take fewer columns, "+
-			"fewer tables or coarser values", mostJoint/len(l.Residuals))
+	if l.Cells(l.all()) > mostJoint {
+		return fmt.Errorf("finish: whole makes one table of all columns, of at most %d cells; these have more, so take fewer columns "+
+			"or coarser values", mostJoint)
 	}
 	return nil
 }
@@ -35,8 +39,8 @@ func (l *layout) all() residual.Table {
 // whole makes whole counts that are not negative and add up in all tables: the margins of
 // one table of all columns. It fits that table to the noisy residuals and rounds it. It sees
 // nothing else, so it costs nothing.
-func (l *layout) whole(parts map[string][]float64) []int64 {
-	joint := round(l.fit(parts))
+func (l *layout) whole(parts map[string][]float64, noise float64) []int64 {
+	joint := round(l.fit(parts, noise))
 	var out []int64
 	for _, t := range l.Tables {
 		out = append(out, residual.Fold(l.Workload, l.all(), t, joint)...)
@@ -44,48 +48,73 @@ func (l *layout) whole(parts map[string][]float64) []int64 {
 	return out
 }
 
-// fit is the table of all columns without a negative cell that is the most likely, given the
-// noisy residuals: Σ (residual − noisy residual)²/variance is least, by alternating
-// directions (Boyd et al. 2011). One direction divides by a number in each residual, the
-// other cuts off what is negative. What the residuals leave open stays as it began: even.
-func (l *layout) fit(parts map[string][]float64) []float64 {
-	all := l.all()
-	n := l.Cells(all)
-	pull := make([]float64, len(l.Residuals)) // how much each residual weighs in a cell
-	least, most := math.Inf(1), 0.0
+// fit is a table of all columns that explains the noisy residuals, and is otherwise as even as it
+// may be. It starts with an even one and descends on Σ (residual − noisy residual)²/variance by
+// mirror descent with momentum, where each step multiplies the cells: none is negative, and cells
+// far from full stay so (Kivinen and Warmuth 1997, McKenna et al. 2019). Noise is the standard
+// deviation of the noise in the vector.
+func (l *layout) fit(parts map[string][]float64, noise float64) []float64 {
+	n := l.Cells(l.all())
+	total := math.Max(0, parts[residual.Table{}.Key()][0])
+	table, now, ahead := make([]float64, n), make([]float64, n), make([]float64, n) // the last two are logarithms
+	precision, free, largest := make([]float64, len(l.Residuals)), 0.0, 0.0
 	for i, r := range l.Residuals {
-		if l.scale[i] > 0 {
-			sd := 1 / (float64(l.scale[i]) * l.Unit(i))
-			pull[i] = float64(n) / float64(l.Cells(r)) / (sd * sd)
-			least, most = math.Min(least, pull[i]), math.Max(most, pull[i])
+		if l.scale[i] == 0 || len(r) == 0 { // the total is held to
+			continue
 		}
+		sd := noise * l.unit() / (float64(l.scale[i]) * l.Unit(i))
+		precision[i], largest = 1/(sd*sd), math.Max(largest, 1/(sd*sd))
+		free += l.Free(r)
 	}
-	if l.public {
-		pull[0] = 1e3 * most // the total is exact
+	if total == 0 || largest == 0 {
+		even(table, ahead, total)
+		return table
 	}
-	pace := math.Sqrt(least * most)
-	z, dual, v := make([]float64, n), make([]float64, n), make([]float64, n)
+	trie, pulls := residual.NewTrie(l.Workload, l.all()), make([][]float64, len(l.Residuals))
+	step, last, run := 1/(total*largest), math.Inf(1), 0.0
 	for range fitSteps {
-		steps := map[string][]float64{}
-		for i, r := range l.Residuals {
-			if pull[i] == 0 {
-				continue
+		even(table, ahead, total)
+		misfit := 0.0
+		trie.Fold(table, func(i int, margin []float64) {
+			pulls[i] = slices.Clone(margin)
+			l.Residual(l.Residuals[i], pulls[i])
+			for c, noisy := range parts[l.Residuals[i].Key()] {
+				d := pulls[i][c] - noisy
+				misfit += precision[i] * d * d
+				pulls[i][c] = precision[i] * d
 			}
-			now := append([]float64(nil), residual.Fold(l.Workload, all, r, v)...)
-			l.Residual(r, now)
-			for c, noisy := range parts[r.Key()] {
-				now[c] = pull[i] / (pull[i] + pace) * (noisy - now[c])
+			if precision[i] == 0 {
+				clear(pulls[i])
 			}
-			steps[r.Key()] = now
+		})
+		if misfit > last { // too far: again from the last point, slower
+			step, last, run = step/2, math.Inf(1), 0
+			copy(ahead, now)
+			continue
 		}
-		for c, step := range l.Sum(all, func(r residual.Table) []float64 { return steps[r.Key()] }) {
-			x := v[c] + step
-			z[c] = math.Max(0, x+dual[c])
-			dual[c] += x - z[c]
-			v[c] = z[c] - dual[c]
+		if last = misfit; misfit <= enough*free {
+			break
 		}
+		for c, pull := range trie.Lift(pulls) {
+			next := ahead[c] - step*pull
+			ahead[c] = next + run/(run+3)*(next-now[c])
+			now[c] = next
+		}
+		run, step = run+1, step*1.1
 	}
-	return z
+	return table
+}
+
+// even makes a table with that total whose cells are in proportion to the exponentials of logs.
+func even(table, logs []float64, total float64) {
+	top, sum := slices.Max(logs), 0.0
+	for c, x := range logs {
+		table[c] = math.Exp(x - top)
+		sum += table[c]
+	}
+	for c := range table {
+		table[c] *= total / sum
+	}
 }
 
 // round rounds numbers so that no running sum moves by more than a half: each number becomes the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/linear/lineartest"
+	"github.com/dprelease/dprelease/plugins/marginals/residual"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/privacy"
@@ -133,6 +134,68 @@ func TestWholeCounts(t *testing.T) {
 		}
 		if bias := k[3] / n; kind == "3-way, 0" && (bias < 0.02 || math.Sqrt(k[4]/n) > 0.5) || kind == "3-way, from 20" && math.Abs(bias) > 0.1 {
 			t.Errorf("%s: whole counts have a bias of %v of noise_sd", kind, bias)
+		}
+	}
+}
+
+// Where columns go together the fitted table is far nearer the truth than the estimates are, if noise is large. The twin goes on for
+// all steps and learns the noise. Where there is hardly any noise the table is off by about one in a cell.
+func TestFit(t *testing.T) {
+	const n = 3000
+	rng := rand.New(rand.NewPCG(5, 6))
+	table := sdktest.Table{Rows: n, Columns: map[string]sdk.Values{}}
+	columns, codes := []sdk.Column{}, make([][]int32, 6)
+	for k := range codes {
+		codes[k] = make([]int32, n)
+		name := string(rune('a' + k))
+		columns = append(columns, sdk.Column{Name: name, Type: sdk.Category, Domain: []string{"0", "1", "2", "3"}, Missing: sdk.MissingRefuse})
+		table.Columns[name] = sdk.Values{Codes: codes[k]}
+	}
+	for i := range n {
+		lean := rng.Float64()
+		for k := range codes {
+			codes[k][i] = int32(4 * (0.7*lean + 0.3*rng.Float64()))
+		}
+	}
+	l, err := layoutOf(lineartest.Request(`{"columns":["a","b","c","d","e","f"],"finish":"whole"}`, 0, columns...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := form(lineartest.Request(`{"columns":["a","b","c","d","e","f"],"finish":"whole"}`, 0, columns...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := f.Sum(rowsOf(table, columns), 1<<32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, largest := l.estimates(l.parts(sums[0])), 0.0 // of the estimates at noise 1
+	for _, sds := range l.deviations(linear.Noise{SD: 1}) {
+		largest = math.Max(largest, slices.Max(sds))
+	}
+	for _, sd := range []float64{80, 20, 5, 0.02} {
+		noisy, noise := slices.Clone(sums[0]), sd/largest
+		for i := range noisy {
+			noisy[i] += int64(noise * rng.NormFloat64())
+		}
+		parts := l.parts(noisy)
+		off := func(joint []float64) float64 {
+			sum, cells := 0.0, 0.0
+			for i, e := range l.estimates(parts) {
+				if joint != nil {
+					e = residual.Fold(l.Workload, l.all(), l.Tables[i], joint)
+				}
+				for c, x := range e {
+					sum, cells = sum+(x-exact[i][c])*(x-exact[i][c]), cells+1
+				}
+			}
+			return math.Sqrt(sum / cells)
+		}
+		fitted := l.fit(parts, noise)
+		raw, fit, twin := off(nil), off(fitted), off(l.fit(parts, noise/10))
+		t.Logf("noise of %v: estimates are off by %.3g, the fitted table by %.3g, the twin by %.3g", sd, raw, fit, twin)
+		if fit > math.Max(0.85*raw, 1.2) || sd == 80 && twin < 1.05*fit || slices.Min(fitted) < 0 {
+			t.Errorf("noise of %v: estimates are off by %.3g, the fitted table by %.3g, the twin by %.3g", sd, raw, fit, twin)
 		}
 	}
 }

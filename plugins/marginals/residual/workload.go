@@ -127,6 +127,16 @@ func (w *Workload) Cells(t Table) int {
 	return n
 }
 
+// Free is the number of numbers of a residual that are free: the others follow, because nodes with one parent add up to 0.
+func (w *Workload) Free(t Table) float64 {
+	n := 1.0
+	for _, p := range t {
+		a := w.Attributes[p.Attribute]
+		n *= float64(a.Nodes(p.Level) - a.Nodes(p.Level-1))
+	}
+	return n
+}
+
 // Measured reports whether noise is added to a residual: it is neither public nor always 0.
 func (w *Workload) Measured(residual int) bool { return w.cost[residual] > 0 }
 
