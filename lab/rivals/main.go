@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -120,7 +121,7 @@ func (s *study) rival(ctx context.Context, t task, name string, w *world, g guar
 	if name == "dprelease" {
 		return t.ours(ctx, s.program, w, g, runs)
 	}
-	return toolNamed(name).do(ctx, s.environments, t.name, w.folder, g, runs)
+	return toolNamed(name).do(ctx, s.environments, cmp.Or(t.way.name, t.name), w.folder, g, runs)
 }
 
 // toolNamed is the rival of a name, and of none for dprelease.
@@ -136,7 +137,7 @@ func toolNamed(name string) tool {
 var asked = []string{"dprelease", "OpenDP", "PyDP (Google)", "PipelineDP", "private-pgm"}
 
 func (s *study) errors(ctx context.Context, folder, only string, rows int) error {
-	w, err := newWorld(folder, rows)
+	w, err := newWorld(folder, rows, 1)
 	if err != nil {
 		return err
 	}
@@ -159,23 +160,46 @@ func (s *study) errors(ctx context.Context, folder, only string, rows int) error
 						runs = min(runs, few)
 					}
 				}
-				a, err := s.rival(ctx, t, name, w, g, runs)
-				if err != nil {
-					return err
+				for _, t := range t.ways(name) {
+					a, err := s.onTables(ctx, t, name, w, g, runs)
+					if err != nil {
+						return err
+					}
+					l := line{t, g, name, a, t.score(w, a.Runs)}
+					fmt.Printf("%s, %s, %s: %.4g ± %.2g, %.4g found (%s%s)\n", t.name, g, name, l.rmse, l.se, l.found, a.How, a.Cannot)
+					s.lines = append(s.lines, l)
 				}
-				l := line{t, g, name, a, t.score(w, a.Runs)}
-				fmt.Printf("%s, %s, %s: %.4g ± %.2g, %.4g found (%s%s)\n", t.name, g, name, l.rmse, l.se, l.found, a.How, a.Cannot)
-				s.lines = append(s.lines, l)
 			}
 		}
 	}
 	return nil
 }
 
+// onTables has a tool do a task on all its tables, which share the runs.
+func (s *study) onTables(ctx context.Context, t task, name string, w *world, g guarantee, runs int) (answer, error) {
+	if t.tables < 2 {
+		return s.rival(ctx, t, name, w, g, runs)
+	}
+	var all answer
+	for k := range t.tables {
+		other, err := newWorld(w.folder, w.rows, uint64(k+1))
+		if err != nil {
+			return all, err
+		}
+		a, err := s.rival(ctx, t, name, other, g, max(1, runs/t.tables))
+		if err != nil || a.Cannot != "" {
+			return a, err
+		}
+		all = answer{How: a.How, Runs: append(all.Runs, w.moved(t, a.Runs, other)...), use: a.use}
+	}
+	_, err := newWorld(w.folder, w.rows, 1)
+	return all, err
+}
+
 // times measures one run on a table of ten rows, which is a start, and on a large one.
 func (s *study) times(ctx context.Context, folder string, large int) error {
 	for i, rows := range []int{10, large} {
-		w, err := newWorld(folder, rows)
+		w, err := newWorld(folder, rows, 1)
 		if err != nil {
 			return err
 		}

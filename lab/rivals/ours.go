@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -82,7 +83,7 @@ func (t task) ours(ctx context.Context, program string, w *world, g guarantee, r
 		}
 		cells := map[string]float64{}
 		for _, row := range rows {
-			if x, ok := row["estimate"].(float64); ok {
+			if x, ok := row[cmp.Or(t.way.value, "estimate")].(float64); ok {
 				cells[t.cell(row)] = x
 			}
 		}

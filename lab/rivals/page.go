@@ -37,6 +37,9 @@ func (s *study) errorTable(b *bytes.Buffer, t task) {
 	if t.few > 0 && t.few < s.runs {
 		fmt.Fprintf(b, "%d runs.\n\n", t.few)
 	}
+	if t.tables > 1 {
+		fmt.Fprintf(b, "The runs are shared by %d tables of the same law: on one table the median may lie beside a candidate.\n\n", t.tables)
+	}
 	b.WriteString("| |")
 	var of []guarantee
 	for _, g := range guarantees {
@@ -48,35 +51,8 @@ func (s *study) errorTable(b *bytes.Buffer, t task) {
 	b.WriteString(" how |\n|---|" + strings.Repeat("---:|", len(of)) + "---|\n")
 	var cannot []string
 	for _, name := range asked {
-		values, how := []string{}, ""
-		for _, g := range of {
-			at := slices.IndexFunc(s.lines, func(l line) bool { return l.task.name == t.name && l.given == g && l.tool == name })
-			switch {
-			case at < 0:
-				continue
-			case s.lines[at].Cannot != "":
-				values = append(values, "–")
-				if text := name + ": " + s.lines[at].Cannot; !slices.Contains(cannot, text) {
-					cannot = append(cannot, text)
-				}
-				continue
-			}
-			l := s.lines[at]
-			how = l.How
-			text := fmt.Sprintf("%.3g ± %.1g", l.rmse, l.se)
-			cells := float64(len(s.truth[t.name]))
-			switch blank := cells - l.found; {
-			case t.name == "keys":
-				text = fmt.Sprintf("%.3g, %.1f found", l.rmse, l.found)
-			case blank > 0.005*cells:
-				text += fmt.Sprintf(" (%.0f %% blank)", 100*blank/cells)
-			case s.best(l):
-				text = "**" + text + "**"
-			}
-			values = append(values, text)
-		}
-		if len(values) > 0 {
-			fmt.Fprintf(b, "| %s | %s | %s |\n", name, strings.Join(values, " | "), how)
+		for _, other := range t.ways(name) {
+			cannot = s.errorRow(b, other, name, of, cannot)
 		}
 	}
 	b.WriteString("\n")
@@ -86,6 +62,43 @@ func (s *study) errorTable(b *bytes.Buffer, t task) {
 	if len(cannot) > 0 {
 		b.WriteString("\n")
 	}
+}
+
+// errorRow writes the row of a way of a tool and adds what it cannot do.
+func (s *study) errorRow(b *bytes.Buffer, t task, name string, of []guarantee, cannot []string) []string {
+	values, how := []string{}, ""
+	for _, g := range of {
+		at := slices.IndexFunc(s.lines, func(l line) bool {
+			return l.task.name == t.name && l.task.way == t.way && l.given == g && l.tool == name
+		})
+		switch {
+		case at < 0:
+			continue
+		case s.lines[at].Cannot != "":
+			values = append(values, "–")
+			if text := name + ": " + s.lines[at].Cannot; !slices.Contains(cannot, text) {
+				cannot = append(cannot, text)
+			}
+			continue
+		}
+		l := s.lines[at]
+		how = l.How
+		text := fmt.Sprintf("%.3g ± %.1g", l.rmse, l.se)
+		cells := float64(len(s.truth[t.name]))
+		switch blank := cells - l.found; {
+		case t.name == "keys":
+			text = fmt.Sprintf("%.3g, %.1f found", l.rmse, l.found)
+		case blank > 0.005*cells:
+			text += fmt.Sprintf(" (%.0f %% blank)", 100*blank/cells)
+		case s.best(l):
+			text = "**" + text + "**"
+		}
+		values = append(values, text)
+	}
+	if len(values) > 0 {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", name, strings.Join(values, " | "), how)
+	}
+	return cannot
 }
 
 // best reports whether no tool does better than the line by more than two standard errors.

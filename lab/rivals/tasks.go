@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // guarantee bounds the cost of a release.
@@ -31,6 +32,34 @@ type task struct {
 	by          string // the column that names a cell
 	needsDelta  bool
 	few         int // the runs of a task that takes long, 0 for all
+	tables      int // so many tables share the runs, because one table may suit a tool by accident; 0 for one
+	also        []way
+	way         way
+}
+
+// way is another way in which a tool does a task.
+type way struct {
+	tool  string
+	name  string // of the task in the tool's script; "" for that of the task
+	value string // the column of a release that holds the values; "" for estimate
+	note  string // how it is done
+	param string // is added to the parameters of the release
+}
+
+// ways are the ways in which a tool does a task.
+func (t task) ways(tool string) []task {
+	out := []task{t}
+	for _, w := range t.also {
+		if w.tool == tool {
+			other := t
+			other.way = w
+			if w.param != "" {
+				other.how, other.release = w.note, strings.Replace(t.release, "params: {", "params: {"+w.param+", ", 1)
+			}
+			out = append(out, other)
+		}
+	}
+	return out
 }
 
 var tasks = []task{
@@ -40,10 +69,12 @@ var tasks = []task{
 		release: "mechanism: mean, by: [region], params: {column: x}, guarantee: ALL", by: "region", few: 10},
 	{name: "variance", title: "Variance", how: "variance", release: "mechanism: variance, params: {column: x}, guarantee: ALL"},
 	{name: "median", title: "Median", how: "quantiles, step 0.01",
-		release: "mechanism: quantiles, params: {column: x, quantiles: [0.5], step: 0.01}, guarantee: ALL", by: "quantile"},
+		release: "mechanism: quantiles, params: {column: x, quantiles: [0.5], step: 0.01}, guarantee: ALL", by: "quantile",
+		tables: 20, also: []way{{tool: "OpenDP", name: "median-fine"}}},
 	{name: "quantiles", title: "Five quantiles", how: "quantiles, step 0.01",
 		release: "mechanism: quantiles, params: {column: x, quantiles: [0.1, 0.25, 0.5, 0.75, 0.9], step: 0.01}, guarantee: ALL",
-		by:      "quantile"},
+		by:      "quantile",
+		tables:  20, also: []way{{tool: "OpenDP", name: "quantiles-fine"}}},
 	{name: "keys", title: "Counts of towns that nobody lists", how: "keys, count",
 		release: "mechanism: count, by: [town], keys: {guarantee: {HALF, delta: \"1e-6\"}, at_most: 1000}, guarantee: {HALF}",
 		by:      "town", needsDelta: true, few: 10},
@@ -51,7 +82,8 @@ var tasks = []task{
 		release: "mechanism: count, by: [ward], guarantee: ALL", by: "ward", few: 10},
 	{name: "pairs", title: "All 45 tables of two of ten columns", how: "marginals",
 		release: "mechanism: marginals, params: {columns: [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9], ways: 2}, guarantee: ALL",
-		few:     4, needsDelta: true},
+		few:     4, needsDelta: true,
+		also: []way{{tool: "dprelease", value: "whole", note: "marginals, finish: whole", param: "finish: whole"}}},
 	{name: "sampled", title: "Mean of a simple random sample of a tenth", how: "srswor, mean, amplified",
 		release: "from: FROM, mechanism: mean, params: {column: x}, guarantee: ALL"},
 }

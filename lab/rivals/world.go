@@ -25,8 +25,8 @@ type world struct {
 }
 
 // newWorld writes persons.csv, so many rows, and visits.csv, about three rows for each of a third as many persons. Both are the same
-// each time.
-func newWorld(folder string, rows int) (*world, error) {
+// each time for a seed.
+func newWorld(folder string, rows int, seed uint64) (*world, error) {
 	w := &world{folder: folder, rows: rows, truth: map[string]map[string]float64{}}
 	for _, task := range tasks {
 		w.truth[task.name] = map[string]float64{}
@@ -35,11 +35,21 @@ func newWorld(folder string, rows int) (*world, error) {
 		w.truth["counts"][fmt.Sprintf("g%02d", i)] = 0
 		w.truth["visits"][fmt.Sprintf("w%02d", i)] = 0
 	}
-	r := rand.New(rand.NewPCG(20261127, 1))
+	r := rand.New(rand.NewPCG(20261127, seed))
 	if err := w.persons(r); err != nil {
 		return nil, err
 	}
 	return w, w.visits(r)
+}
+
+// moved gives runs on another world the errors that they have there: each value moves as far as the truth does.
+func (w *world) moved(t task, runs []map[string]float64, from *world) []map[string]float64 {
+	for _, run := range runs {
+		for cell := range run {
+			run[cell] += w.truth[t.name][cell] - from.truth[t.name][cell]
+		}
+	}
+	return runs
 }
 
 func (w *world) persons(r *rand.Rand) error {

@@ -138,7 +138,7 @@ func truth(f *family, table sdktest.Table, c cell) float64 {
 	return n
 }
 
-// Without noise the tables are the true ones, at every level, and so are the whole ones.
+// Without noise the tables are the true ones, at every level. Whole ones are as near as noise of the stated size lets them be.
 func TestKnownTables(t *testing.T) {
 	columns := []sdk.Column{column("a", 2, sdk.MissingRefuse), column("b", 3, sdk.MissingRefuse), column("c", 5, sdk.MissingRefuse), towns(), column("one", 1, sdk.MissingRefuse)}
 	for _, population := range []int64{0, 500} {
@@ -162,7 +162,8 @@ func TestKnownTables(t *testing.T) {
 				t.Fatalf("%s: %d cells", params, len(all))
 			}
 			for _, c := range all {
-				if want := truth(f, table, c); math.Abs(c.estimate-want) > 1e-6 || strings.Contains(params, "whole") && math.Abs(float64(c.whole)-want) > 1 {
+				want := truth(f, table, c)
+				if math.Abs(c.estimate-want) > 1e-6 || strings.Contains(params, "whole") && math.Abs(float64(c.whole)-want) > 1+3*c.sd {
 					t.Errorf("%s: %s %s: %v and %d, want %v", params, c.table, c.values, c.estimate, c.whole, want)
 				}
 			}

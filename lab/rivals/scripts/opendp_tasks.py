@@ -61,9 +61,9 @@ def variance():
     answer("clamp, resize to the true number, variance, Laplace", lambda: {"all": m(xs)})
 
 
-def ranks(which):
+def ranks(which, a_unit):
     xs = list(map(float, table("persons", "x")[0]))
-    candidates = [i / 10 for i in range(1001)]
+    candidates = [i / a_unit for i in range(100 * a_unit + 1)]
 
     def quantile(alpha):
         chain = lambda s: dp.t.make_quantile_score_candidates(*FLOATS, candidates, alpha=alpha) >> dp.m.then_noisy_max(dp.max_divergence(), s, negate=True)
@@ -71,7 +71,7 @@ def ranks(which):
         return chain(scale)
 
     ms = {str(a): quantile(a) for a in which}
-    answer("1,001 candidates by noisy max, the budget in equal parts", lambda: {a: candidates[m(xs)] for a, m in ms.items()})
+    answer(f"{len(candidates):,} candidates by noisy max, the budget in equal parts", lambda: {a: candidates[m(xs)] for a, m in ms.items()})
 
 
 def keys():
@@ -113,6 +113,7 @@ def sampled():
 
 
 try:
-    {"median": lambda: ranks([0.5]), "quantiles": lambda: ranks(RANKS)}.get(TASK, globals().get(TASK, lambda: cannot("no such statistic")))()
+    {"median": lambda: ranks([0.5], 10), "quantiles": lambda: ranks(RANKS, 10), "median-fine": lambda: ranks([0.5], 100),
+     "quantiles-fine": lambda: ranks(RANKS, 100)}.get(TASK, globals().get(TASK, lambda: cannot("no such statistic")))()
 except Exception as e:  # what it says is part of the study
     cannot(e)
