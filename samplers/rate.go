@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 // Rate is a sampling rate in (0, 1], an exact rational. The zero value is
@@ -13,11 +14,13 @@ import (
 type Rate struct{ num, den uint64 }
 
 // A decimal or a fraction of bounded length: nothing that could grow.
-var rateSyntax = regexp.MustCompile(`^(\d{1,20}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,2})?$|^\d{1,20}/\d{1,20}$`)
+var rateSyntax = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\d{1,20}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,2})?$|^\d{1,20}/\d{1,20}$`)
+})
 
 // ParseRate reads a decimal ("0.2", "1e-3") or a fraction ("1/3"), exactly.
 func ParseRate(text string) (Rate, error) {
-	if !rateSyntax.MatchString(text) {
+	if !rateSyntax().MatchString(text) {
 		return Rate{}, fmt.Errorf("rate: write a decimal such as 0.05, of at most 19 decimals, or a fraction such as 1/20")
 	}
 	r, ok := new(big.Rat).SetString(text)

@@ -26,7 +26,7 @@ const MaxString = 1024
 
 // Check returns what is wrong with a description, or nil.
 func (d Description) Check() error {
-	if !name.MatchString(d.Name) {
+	if !named(d.Name) {
 		return fmt.Errorf("description: name must be a lower-case word of at most 64 characters")
 	}
 	if d.Version == "" || len(d.Version) > 64 || len(d.Summary) > 1024 || !utf8.ValidString(d.Version+d.Summary) {
@@ -63,8 +63,10 @@ func (d Description) Takes(parameter string) bool {
 	return json.Unmarshal(d.Params, &schema) == nil && schema.Properties[parameter] != nil
 }
 
-// name matches the names that a mechanism may have.
-var name = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+var name = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+
+// named reports whether a mechanism may have the name.
+func named(s string) bool { return len(s) <= 64 && name.MatchString(s) }
 
 // Check returns what is wrong with a plan as the answer to req, or nil. It does
 // not compute what the event costs.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -149,7 +150,7 @@ func (w *words) params(v any) {
 }
 
 // part is a word or a number, as people tell them apart.
-var part = regexp.MustCompile(`[\pL\pN_.+-]*[\pL\pN_]`)
+var part = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN_.+-]*[\pL\pN_]`) })
 
 // fixed is a text with the words of the request replaced.
 func (w words) fixed(text string) string {
@@ -161,7 +162,7 @@ func (w words) fixed(text string) string {
 			return x.kind
 		}
 	}
-	return part.ReplaceAllStringFunc(text, func(s string) string {
+	return part().ReplaceAllStringFunc(text, func(s string) string {
 		for _, x := range w {
 			if x.word == s {
 				return x.kind
