@@ -25,7 +25,7 @@ import (
 // Limits of the protocol for the start and the end of a process, with some room for a
 // machine that is busy.
 const (
-	startLimit = 10 * time.Second
+	startLimit = time.Minute // that of the host
 	endLimit   = 5 * time.Second
 )
 
@@ -58,7 +58,9 @@ func launch(ctx context.Context, c host.Command, env ...string) (*rawProcess, er
 		return nil, err
 	}
 	how.Env = append(how.Env, env...)
-	started, err := sandbox.Start(exe, how)
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	started, err := sandbox.Start(ctx, exe, how)
 	if err != nil {
 		dir.Close()
 		exe.Close()
@@ -81,7 +83,6 @@ func launch(ctx context.Context, c host.Command, env ...string) (*rawProcess, er
 		case <-time.After(100 * time.Millisecond): // a descendant holds the other end
 		}
 	case <-ctx.Done():
-	case <-time.After(startLimit):
 	}
 	return p, nil
 }

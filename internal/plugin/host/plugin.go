@@ -124,7 +124,9 @@ func (p *Plugin) config(cmd sandbox.Command) *plugin.ClientConfig {
 			}
 			// The plugin makes its socket in a folder of its own, which cmd.Env names, and finds the host's in
 			// one that it can only read.
-			p.runner.dir, p.runner.start = p.dir.Own, func() (*sandbox.Process, error) { return sandbox.Start(p.exe, cmd) }
+			p.runner.dir, p.runner.start = p.dir.Own, func(ctx context.Context) (*sandbox.Process, error) {
+				return sandbox.Start(ctx, p.exe, cmd)
+			}
 			return p.runner, nil
 		},
 		StartTimeout:     2 * p.limits.Start, // ours comes first, and kills
@@ -143,6 +145,7 @@ func (p *Plugin) config(cmd sandbox.Command) *plugin.ClientConfig {
 func (p *Plugin) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.limits.Start)
 	defer cancel()
+	p.runner.within = ctx
 	done := make(chan error, 1)
 	go func() {
 		done <- guard.Do(func() error {
@@ -169,8 +172,8 @@ func (p *Plugin) connect(ctx context.Context) error {
 			return p.fault(CodeCrash)
 		case p.runner.process() != nil && p.joint != nil:
 			return p.fault(CodeProtocol) // it shook hands but serves something else
-		case ctx.Err() == context.DeadlineExceeded:
-			return p.fault(CodeTimeout)
+		case ctx.Err() != nil:
+			return p.late(ctx)
 		}
 		var loose *sandbox.Unconfined
 		if errors.As(p.runner.failed(), &loose) {
@@ -180,11 +183,16 @@ func (p *Plugin) connect(ctx context.Context) error {
 	case <-ctx.Done():
 		p.runner.giveUp(p.limits.Grace) // the process may only be starting
 		<-done
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return p.fault(CodeTimeout)
-		}
-		return p.fault(CodeCanceled)
+		return p.late(ctx)
 	}
+}
+
+// late is the failure of a plugin that was not ready when ctx ended.
+func (p *Plugin) late(ctx context.Context) *Error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return p.fault(CodeTimeout)
+	}
+	return p.fault(CodeCanceled)
 }
 
 // unconfined is the failure of a plugin that this machine cannot confine as its mode asks for.

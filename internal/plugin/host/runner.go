@@ -18,9 +18,10 @@ import (
 // pluginRunner is the process as go-plugin sees it: one good handshake line on
 // stdout and nothing else. What the process really prints never reaches go-plugin.
 type pluginRunner struct {
-	start func() (*sandbox.Process, error)
-	dir   string // where the plugin makes its sockets
-	q     *quarantine
+	start  func(context.Context) (*sandbox.Process, error)
+	within context.Context // of the start
+	dir    string          // where the plugin makes its sockets
+	q      *quarantine
 
 	mu   sync.Mutex
 	p    *sandbox.Process
@@ -36,7 +37,7 @@ type pluginRunner struct {
 var _ runner.Runner = (*pluginRunner)(nil)
 
 func (r *pluginRunner) Start(context.Context) error {
-	p, err := r.start()
+	p, err := r.start(r.within)
 	r.mu.Lock()
 	r.p, r.err = p, err
 	late := r.late

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ func started(name string, mode Mode) string {
 		return err.Error()
 	}
 	defer dir.Close()
-	p, err := Start(exe, Command{Args: []string{"self", "done"}, Dir: dir.Path, Confine: Confinement{Mode: mode}})
+	p, err := Start(context.Background(), exe, Command{Args: []string{"self", "done"}, Dir: dir.Path, Confine: Confinement{Mode: mode}})
 	var loose *Unconfined
 	if errors.As(err, &loose) {
 		return "refused: " + loose.Error()

@@ -246,7 +246,7 @@ func TestRequiredRefuses(t *testing.T) {
 	}
 	defer dir.Close()
 	// The way without namespaces, with the demand of Required.
-	p, err := begin(exe, Command{Args: []string{path, "wait"}, Dir: dir.Path, Confine: Confinement{Mode: Required}}, &orders{})
+	p, err := begin(t.Context(), exe, Command{Args: []string{path, "wait"}, Dir: dir.Path, Confine: Confinement{Mode: Required}}, &orders{})
 	var u *Unconfined
 	if p != nil || !errors.As(err, &u) {
 		t.Errorf("%v, %v", p, err)

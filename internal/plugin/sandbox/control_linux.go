@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -51,9 +52,6 @@ func (o *orders) fill(exe *Executable, cmd Command, env []string) {
 	}
 }
 
-// launchLimit is the time that a launcher may take. It reads no file of anybody's.
-const launchLimit = 10 * time.Second
-
 // given is the answer of a launcher, with the descriptors that came with it.
 type given struct {
 	level    Level
@@ -61,8 +59,9 @@ type given struct {
 	listener int      // what tells of the tree's calls; -1: nothing does
 }
 
-// give sends the orders and waits for the answer.
-func (o *orders) give(control *os.File) (given, error) {
+// give sends the orders and waits for the answer, until ctx ends: how long a start may take on a machine
+// with much else to do is for whoever starts to say.
+func (o *orders) give(ctx context.Context, control *os.File) (given, error) {
 	none := given{listener: -1}
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -71,7 +70,7 @@ func (o *orders) give(control *os.File) (given, error) {
 	if len(b) > maxOrders {
 		return none, errors.New("the arguments are too long")
 	}
-	_ = control.SetDeadline(time.Now().Add(launchLimit))
+	defer context.AfterFunc(ctx, func() { _ = control.SetDeadline(time.Unix(1, 0)) })()
 	if _, err := control.Write(b); err != nil {
 		return none, err
 	}

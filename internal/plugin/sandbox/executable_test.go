@@ -72,7 +72,7 @@ func TestBesideIsSealed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer exe.Close()
-		p, err := Start(exe, Command{Args: []string{"self", "beside", "lib/model"}, Env: []string{FilesKey + "=" + folder}, Dir: dir.Path, Confine: Confinement{Mode: mode}})
+		p, err := Start(t.Context(), exe, Command{Args: []string{"self", "beside", "lib/model"}, Env: []string{FilesKey + "=" + folder}, Dir: dir.Path, Confine: Confinement{Mode: mode}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,7 @@ func startAs(t *testing.T, digest string, c Confinement, mode ...string) (*Proce
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Start(exe, Command{Args: append([]string{path}, mode...), Dir: dir.Path, Confine: c})
+	p, err := Start(t.Context(), exe, Command{Args: append([]string{path}, mode...), Dir: dir.Path, Confine: c})
 	if err != nil {
 		t.Fatal(err)
 	}

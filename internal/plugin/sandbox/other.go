@@ -25,7 +25,7 @@ func (*Executable) Close() {}
 type Process struct{ Stdout, Stderr *os.File }
 
 // Start fails.
-func Start(*Executable, Command) (*Process, error) { return nil, ErrPlatform }
+func Start(context.Context, *Executable, Command) (*Process, error) { return nil, ErrPlatform }
 
 // Pid is 0.
 func (*Process) Pid() int { return 0 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -63,19 +64,19 @@ var subreaper = sync.OnceValue(func() error {
 // session of its own: a terminal's signals do not reach it, and its descendants can be
 // told from other processes. Nothing is ever written to its standard input, which ends
 // when this process does. The command says how it is confined; [Process.Level] says how it
-// was.
-func Start(exe *Executable, cmd Command) (*Process, error) {
+// was. What confines it first is waited for until ctx ends, which does not end the tree.
+func Start(ctx context.Context, exe *Executable, cmd Command) (*Process, error) {
 	// Orphans come to us instead of to init, where they could not be told.
 	if err := subreaper(); err != nil {
 		return nil, err
 	}
 	if cmd.Confine.Mode == Off || cmd.Confine.Mode == "" {
-		return begin(exe, cmd, nil)
+		return begin(ctx, exe, cmd, nil)
 	}
 	if why := withoutNamespaces.Load(); why != nil && cmd.Confine.Mode == Best {
-		return begin(exe, cmd, &orders{why: *why})
+		return begin(ctx, exe, cmd, &orders{why: *why})
 	}
-	p, err := begin(exe, cmd, &orders{Namespaces: true})
+	p, err := begin(ctx, exe, cmd, &orders{Namespaces: true})
 	if err == nil || cmd.Confine.Mode == Required {
 		return p, err
 	}
@@ -85,14 +86,14 @@ func Start(exe *Executable, cmd Command) (*Process, error) {
 	}
 	why := "namespaces: " + lacking.Why.Error()
 	withoutNamespaces.Store(&why)
-	return begin(exe, cmd, &orders{why: why})
+	return begin(ctx, exe, cmd, &orders{why: why})
 }
 
 // withoutNamespaces is the reason for which this machine gives a tree no namespaces, once it is known.
 var withoutNamespaces atomic.Pointer[string]
 
 // begin starts a tree; with orders, through a launcher that confines it first.
-func begin(exe *Executable, cmd Command, o *orders) (*Process, error) {
+func begin(ctx context.Context, exe *Executable, cmd Command, o *orders) (*Process, error) {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	p := &Process{mark: hex.EncodeToString(random[:]), soleParent: cmd.SoleParent, doomed: map[int]bool{}, done: make(chan struct{})}
@@ -123,7 +124,7 @@ func begin(exe *Executable, cmd Command, o *orders) (*Process, error) {
 		}
 		return nil, err
 	}
-	g, err := o.give(control)
+	g, err := o.give(ctx, control)
 	if err != nil {
 		p.Kill(5 * time.Second)
 		p.Close()
