@@ -22,9 +22,8 @@ import (
 	"strings"
 )
 
-// asking are the ends of the import paths of packages that ask for the tier whatever one calls in
-// them; the last one has a condition in its scripts.
-var asking = regexp.MustCompile(`/(testkit/tier|go-internal/testscript)$`)
+// asking are what asks for the tier, as import paths with names: in scripts there is a condition for it.
+var asking = regexp.MustCompile(`^testing\.Short$|/testkit/tier\.\w+$|/go-internal/testscript\.Run(T)?$`)
 
 // test is the name of a function that go test runs.
 var test = regexp.MustCompile(`^(Test|Fuzz|Example)([^a-z]|$)`)
@@ -95,7 +94,7 @@ func (f *folder) mention(name string, of ast.Node, imports map[string]string, he
 			if x, ok := n.X.(*ast.Ident); ok {
 				from = imports[x.Name]
 			}
-			if from == "testing" && n.Sel.Name == "Short" || asking.MatchString(from) {
+			if asking.MatchString(from + "." + n.Sel.Name) {
 				f.asks[name] = true
 			}
 			if helpers[from] {
@@ -174,7 +173,7 @@ func helping(all []listed) (helpers, told map[string]bool, err error) {
 	for before := -1; before < len(told); { // helpers call one another
 		before = len(told)
 		for _, p := range all {
-			if !helpers[p.path] || asking.MatchString(p.path) {
+			if !helpers[p.path] || strings.HasSuffix(p.path, "/testkit/tier") {
 				continue
 			}
 			f, err := read(p.files, helpers)

@@ -12,6 +12,7 @@ const code = `package some
 import (
 	"testing"
 
+	"example.org/go-internal/testscript"
 	"example.org/internal/testkit/tier"
 	"example.org/helper"
 )
@@ -25,6 +26,8 @@ func TestVariable(t *testing.T)  { t.Log(size) }
 func TestTable(t *testing.T)     { for _, f := range table { f() } }
 func TestHelper(t *testing.T)    { helper.Start(t) }
 func TestHelperStop(t *testing.T) { helper.Stop() }
+func TestScripts(t *testing.T)   { testscript.Run(t) }
+func TestMain(m *testing.M)      { testscript.Main(m) }
 func TestValue(t *testing.T)     { helper.Any().Begin() }
 func ExampleWhole()              {}
 func Testing()                   {}
@@ -72,14 +75,14 @@ func TestLeft(t *testing.T) {
 		paths []string
 		whole []string
 	}{
-		{[]string{some}, []string{"TestWhole", "TestHelperStop", "ExampleWhole"}},
+		{[]string{some}, []string{"TestWhole", "TestHelperStop", "TestMain", "ExampleWhole"}},
 		{[]string{some, write("init_test.go", "package some\n\nimport \"testing\"\n\nfunc init() { if testing.Short() { return } }\n")}, nil},
 	} {
 		f, err := read(c.paths, helpers)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left, whole := f.left(told); !slices.Equal(whole, c.whole) || len(left)+len(whole) != 11 {
+		if left, whole := f.left(told); !slices.Equal(whole, c.whole) || len(left)+len(whole) != 13 {
 			t.Errorf("ran whole: %v, left: %v", whole, left)
 		}
 	}
