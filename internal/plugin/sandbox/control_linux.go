@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // newNamespaces are those of a tree. In them it is who this process is, so that files are
@@ -70,7 +72,9 @@ func (o *orders) give(ctx context.Context, control *os.File) (given, error) {
 	if len(b) > maxOrders {
 		return none, errors.New("the arguments are too long")
 	}
-	defer context.AfterFunc(ctx, func() { _ = control.SetDeadline(time.Unix(1, 0)) })()
+	defer context.AfterFunc(ctx, func() {
+		guard.Quietly(func() { _ = control.SetDeadline(time.Unix(1, 0)) })
+	})()
 	if _, err := control.Write(b); err != nil {
 		return none, err
 	}

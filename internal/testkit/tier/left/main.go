@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// asking are what asks for the tier, as import paths with names: in scripts there is a condition for it.
+// asking matches the paths with names by which one asks for the tier; in scripts there is a condition for it.
 var asking = regexp.MustCompile(`^testing\.Short$|/testkit/tier\.\w+$|/go-internal/testscript\.Run(T)?$`)
 
 // test is the name of a function that go test runs.
