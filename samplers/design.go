@@ -67,3 +67,17 @@ func begin(d Design, src *noise.Source, rows int64) (Selector, error) {
 	}
 	return d.begin(src, rows)
 }
+
+// Framed is a design that draws units of a public frame, or may: then Frame is nil where
+// it does not.
+type Framed interface {
+	Design
+	Frame() *Frame
+}
+
+// Sampling returns the design's event without an inner event, nil for the whole
+// table.
+func Sampling(d Design) privacy.Sampling {
+	s, _ := d.Event(nil).(privacy.Sampling)
+	return s
+}

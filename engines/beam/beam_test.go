@@ -29,6 +29,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/run/engine"
 	"github.com/dprelease/dprelease/internal/say/failure"
@@ -161,7 +162,7 @@ func load(t testing.TB, path string) *job.Job {
 // mechanisms are the built-in ones, in this process.
 type mechanisms struct{}
 
-func (mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error) {
+func (mechanisms) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	return mechanism{builtin.Mechanisms()[name]}, nil
 }
 
@@ -239,14 +240,14 @@ func compare(t *testing.T, kind string, configs ...engine.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := run.OpenTable(t.Context(), p.Planned, 0)
+	table, err := run.OpenTable(t.Context(), p.Plan, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer table.Close()
 	b := &beside{t: t, configs: configs}
 	// It ends where the noise would be drawn: there is no mechanism.
-	err = run.New(p.Planned, table, run.NewMechanisms(t.Context(), &job.Job{}, run.Programs{}), run.Options{Observe: func(run.Progress) {}, Engine: b}).Draws(t.Context())
+	err = run.New(p.Plan, table, run.NewMechanisms(t.Context(), &job.Job{}, run.Programs{}), run.Options{Observe: func(run.Progress) {}, Engine: b}).Draws(t.Context())
 	if want := map[string]int{"rows": 1, "strata": 2, "fold": 2, "cap": 2}[kind]; b.orders != want || !errors.Is(err, run.ErrCrashed) {
 		t.Errorf("%d orders were carried out, not %d: %v", b.orders, want, err)
 	}

@@ -64,12 +64,12 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 		r.Levels = append(r.Levels, level)
 	}
 	r.Spend = describeSpend(p)
-	for _, d := range p.Draws {
+	for i, d := range p.Draws {
 		entry, err := describeDraw(p, d)
 		if err != nil {
 			return r, err
 		}
-		entry.PublicColumns = d.PublicColumns(j)
+		entry.PublicColumns = p.Plan.Draws[i].PublicColumns(j)
 		r.Draws = append(r.Draws, entry)
 		for _, rel := range d.Releases {
 			entry, err := describeRelease(p, d, rel)
@@ -139,7 +139,7 @@ func published(p *plan.Priced, rel *plan.PricedRelease) string {
 		return ""
 	}
 	for _, d := range p.Draws {
-		f, ok := d.Design.(plan.Framed)
+		f, ok := d.Design.(samplers.Framed)
 		if ok && f.Frame() != nil && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {
 			return "the frame of sample " + d.Name + " publishes the exact numbers by " + strings.Join(by, " and ") +
 				": this count tells nothing that is not known, and the job protects nobody's place there"
@@ -162,7 +162,7 @@ func describeDraw(p *plan.Priced, d *plan.PricedDraw) (report.Draw, error) {
 		entry.Releases = append(entry.Releases, r.Job.Name)
 	}
 	entry.Kept = describeKept(d)
-	if s := plan.Sampling(d.Design); s != nil {
+	if s := samplers.Sampling(d.Design); s != nil {
 		target := entry.Target
 		if p.Table != nil {
 			target = d.OnTable()
@@ -331,7 +331,7 @@ func describeKeys(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) (*r
 		}
 	}
 	rate := 1.0
-	if s := plan.Sampling(d.Design); s != nil {
+	if s := samplers.Sampling(d.Design); s != nil {
 		rate = 0
 		if a := report.NewAmplification(s, p.Job.Dataset.Relation, plan.Point(d.Target)); a != nil {
 			rate = a.Rate

@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plan/planner"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
@@ -26,7 +27,7 @@ import (
 // direct plans with mechanisms of this process.
 type direct map[string]sdk.Mechanism
 
-func (m direct) Get(_ context.Context, name string) (plan.Mechanism, error) {
+func (m direct) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	return called{m[name]}, nil
 }
 

@@ -65,7 +65,7 @@ func forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 			return nil, failure.OfLedger(ctx, err)
 		}
 	}
-	q = budget.Pinned(q, p, nil)
+	q = budget.Pinned(q, p.Plan, nil)
 	if err := l.Pins(ctx, q); err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
@@ -110,7 +110,7 @@ func refusesNow(ctx context.Context, l *ledger.Ledger, j *job.Job) (string, erro
 // fits spends the plan on a copy of an account.
 func fits(ctx context.Context, p *plan.Priced, q ledger.Request, a *ledger.Account, at ledger.Address, id string,
 	s ledger.Standing) (*report.Budget, error) {
-	nodes := p.Nodes()
+	nodes := p.Nodes
 	step, begun := p.Step(), nodes[q.Steps[0].Node]
 	if step != nil && begun != nil {
 		s.Compare = true // it was paid for: a step that is measured once more asks for --spend-again
@@ -153,7 +153,7 @@ func noteOf(p *plan.Priced, begun *ledger.Node, at int64, s ledger.Standing, ref
 	if slice.Is != "" {
 		again = "the run asks for --revise, because it would be a revision of " + slice.String() + ": " + again
 	}
-	switch panel := p.Panel(); {
+	switch panel := p.Panel; {
 	case step != nil && begun != nil:
 		return step.Text()
 	case step != nil:

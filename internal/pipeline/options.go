@@ -120,7 +120,7 @@ func (o Options) engine(ctx context.Context, p *plan.Priced, t *run.OpenedTable)
 			return nil, none, err
 		}
 	}
-	order, err := run.NewOrder(p.Planned, t)
+	order, err := run.NewOrder(p.Plan, t)
 	if err != nil {
 		return nil, none, failure.New(failure.ExitPlugin, "ENGINE_REFUSED",
 			"the job cannot be written down for the engine; nothing was drawn and nothing debited")
@@ -141,7 +141,7 @@ func (o Options) engine(ctx context.Context, p *plan.Priced, t *run.OpenedTable)
 		program.Close()
 		return nil, none, err
 	}
-	if err := run.CountFrames(ctx, p.Planned, t, program); err != nil {
+	if err := run.CountFrames(ctx, p.Plan, t, program); err != nil {
 		program.Close()
 		return nil, none, err
 	}

@@ -114,7 +114,11 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 	if a.priced, err = plan.Make(ctx, j, a.set, remembered{}); err != nil {
 		return nil, err
 	}
-	if a.ids, err = budget.NewIDs(a.priced); err != nil {
+	if a.ids, err = budget.NewIDs(a.priced.Plan); err != nil {
+		return nil, err
+	}
+	asks, err := a.priced.Request(a.ids)
+	if err != nil {
 		return nil, err
 	}
 	a.watch(run.Progress{Kind: "plan"})
@@ -123,11 +127,11 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 		return nil, err
 	}
 	// A table that cannot be read leaves nothing behind, not even a new ledger.
-	if a.table, err = run.OpenTable(ctx, a.priced.Planned, a.o.memory); err != nil {
+	if a.table, err = run.OpenTable(ctx, a.priced.Plan, a.o.memory); err != nil {
 		return nil, err
 	}
 	a.later(func() { a.table.Close() })
-	if err = a.table.Examine(ctx, a.priced.Planned); err != nil {
+	if err = a.table.Examine(ctx, a.priced.Plan); err != nil {
 		return nil, err
 	}
 	a.o.reach("opened")
@@ -137,7 +141,7 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 	}
 	a.made = made
 	a.later(func() { books.Close() })
-	if a.budget, err = budget.New(a.priced, books, a.table, a.ids, a.o.budget(a.watch)); err != nil {
+	if a.budget, err = budget.New(a.priced.Plan, asks, books, a.table, a.ids, a.o.budget(a.watch)); err != nil {
 		return nil, err
 	}
 	a.o.reach("ledger")
@@ -195,7 +199,7 @@ func (a *attempt) describe(p *plan.Priced) (err error) {
 // pay asks plugins a last time, starts the machines of an engine, and debits the budget. It returns an outcome where another
 // run made the releases meanwhile.
 func (a *attempt) pay(ctx context.Context) (*Outcome, error) {
-	if err := a.set.Witnessed(ctx, a.priced.Planned); err != nil {
+	if err := a.set.Witnessed(ctx, a.priced.Plan); err != nil {
 		return nil, err
 	}
 	engine, stop, err := a.o.engine(ctx, a.priced, a.table)
@@ -228,7 +232,7 @@ func (a *attempt) draw(ctx context.Context) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := run.New(a.priced.Planned, t, a.set,
+	r := run.New(a.priced.Plan, t, a.set,
 		run.Options{Observe: a.watch, Diagnostics: a.o.Diagnostics, Engine: a.engine, Allotment: allotment})
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
 	draws := r.Draws
@@ -247,7 +251,7 @@ func (a *attempt) draw(ctx context.Context) (*Outcome, error) {
 // deliver publishes the releases of a run. It is too late for an interrupt: what is left takes no time and must not be cut.
 func (a *attempt) deliver(interruptible context.Context, r *run.Runner) (*Outcome, error) {
 	b, t, ctx := a.budget, a.table, context.WithoutCancel(interruptible)
-	if r.Plan.CapsFound() { // the report says what the releases are, and not what they could have been
+	if len(r.Plan.Found.Rows) > 0 { // the report says what the releases are, and not what they could have been
 		if err := a.describe(a.priced.Chosen(r.Plan)); err != nil {
 			b.Failed(ctx, t, err, false)
 			return nil, err
@@ -304,16 +308,17 @@ func (o Options) measure(ctx context.Context, p *plan.Priced, t *run.OpenedTable
 func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report.Page, out *output.Folder, b *budget.Budget,
 	reach func(string), hold func() error) (*Outcome, error) {
 	rep.Releases = append([]report.Release(nil), rep.Releases...)
+	results := plan.Published(r.Plan, r.Results)
 	for i := range rep.Releases {
 		entry := &rep.Releases[i]
-		if err := output.WriteFiles(out, entry, r.Results[entry.Name], r.Plan.Job.Output.Formats); err != nil {
+		if err := output.WriteFiles(out, entry, results[entry.Name], r.Plan.Job.Output.Formats); err != nil {
 			return nil, err
 		}
 		if err := output.WriteSidecar(out, &rep, *entry); err != nil {
 			return nil, err
 		}
 	}
-	if err := output.WriteReports(out, page, &rep, output.ValuesOf(r.Results)); err != nil {
+	if err := output.WriteReports(out, page, &rep, output.ValuesOf(results)); err != nil {
 		return nil, err
 	}
 	if err := b.Seal(ctx, r, out.Files); err != nil {
@@ -331,5 +336,5 @@ func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report
 	if err := out.Publish(); err != nil {
 		return nil, output.Unpublished(err)
 	}
-	return &Outcome{Dir: out.Final, Report: rep, Results: r.Results}, nil
+	return &Outcome{Dir: out.Final, Report: rep, Results: results}, nil
 }

@@ -155,7 +155,7 @@ func TakeLook(ctx context.Context, j *Job, o Options) (Looked, error) {
 	if err != nil {
 		return Looked{}, err
 	}
-	l, err := look.Take(ctx, p.Planned, func() (string, error) { return recordLook(ctx, j, o) })
+	l, err := look.Take(ctx, p.Plan, func() (string, error) { return recordLook(ctx, j, o) })
 	return Looked{l}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -21,19 +22,18 @@ import (
 // comes back is divided by R/r, so the noise is in proportion to r. The event of a draw with a choice is the composition of
 // the choice's and of the others'. Proof: caps.proof.md.
 func (r *PlannedRelease) replanForCap(ctx context.Context, j *job.Job, d *PlannedDraw) (*PlannedRelease, error) { // P22
-	q, err := newQuestion(j, d.DraftDraw, ask{r.index, r.Mech}, nil)
+	q, err := newQuestion(j, d.DraftDraw, ask{r.Index, r.Mech, r.schema}, nil)
 	if err != nil {
 		return nil, err
 	}
-	one, err := q.plan(ctx, r.Share, r.target, d.relations)
+	one, err := q.plan(ctx, r.Share, r.Target, d.relations)
 	if err != nil {
 		return nil, err
 	}
 	if one, err = one.settled(j); err != nil {
 		return nil, err
 	}
-	if !privacy.Equal(one.Plan.Event, r.Plan.Event) || !slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) ||
-		!slices.Equal(one.Plan.Columns, r.Plan.Columns) {
+	if !r.Alike(&one.Release) {
 		return nil, errByCap
 	}
 	one.Replanned = true
@@ -76,7 +76,7 @@ func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
 					continue
 				}
 				if _, err := r.replanForCap(ctx, p.Job.WithCap(table, 1), d); isFault(err) {
-					return nil, r.Faulty(ctx, p.Job, err)
+					return nil, planned.Faulty(ctx, p.Job, r.Index, err)
 				} else if err != nil {
 					problems = append(problems, p.Job.Problem(r.path(p.Job)+".mechanism", r.Job.Mechanism+": "+err.Error(), "say "+path+" as a number"))
 				}
@@ -96,11 +96,11 @@ func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
 	if len(likely) == 0 {
 		return p, nil
 	}
-	next, err := p.With(ctx, Found{Rows: likely})
+	next, err := p.again(ctx, planned.Found{Rows: likely})
 	if err != nil {
 		return nil, err
 	}
-	next.found = p.found // nothing was read yet
+	next.Found = p.Found // nothing was read yet
 	for _, d := range next.Draws {
 		for _, r := range d.Releases {
 			r.Replanned = false
@@ -110,8 +110,8 @@ func (p *Planned) choosable(ctx context.Context) (*Planned, error) {
 }
 
 // Chosen is the price of a plan with what a run found: nothing that was charged changes.
-func (p *Priced) Chosen(found *Planned) *Priced {
-	out := *p
+func (p *Priced) Chosen(by *planned.Plan) *Priced {
+	out, found := *p, by.Planner.(*Planned)
 	if out.charged == nil {
 		out.charged = p
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -56,7 +57,7 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 		}
 		c.Blank = slices.Clone(c.Blank)
 	}
-	kinds := slices.IndexFunc(columns, func(c sdk.ResultColumn) bool { return r.Series != nil && c.Name == KindField })
+	kinds := slices.IndexFunc(columns, func(c sdk.ResultColumn) bool { return r.Series != nil && c.Name == planned.KindField })
 	for i, x := range value.Float64 {
 		sd := r.choiceSD(x, noise.Float64[i], func(name string) float64 {
 			if c := at(name); c != nil && i < len(c.Float64) && !(i < len(c.Blank) && c.Blank[i]) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
@@ -28,7 +29,7 @@ func CollectionOf(j *job.Job) (*Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Collection{Design: design, Sampling: Sampling(design)}
+	c := &Collection{Design: design, Sampling: samplers.Sampling(design)}
 	if c.Sampling == nil {
 		return nil, nil
 	}
@@ -43,21 +44,13 @@ func CollectionOf(j *job.Job) (*Collection, error) {
 	return c, nil
 }
 
-// Panel is the rotation that a job is about. All its waves have the event of this job, and are
-// paid for before the first (P34).
-type Panel struct {
-	job.Panel
-	ID   string
-	Node *ledger.Node // of the waves that were paid for; nil for none
-}
-
 // panelOf reads what is known of the panel of a job, nil where it is about none.
-func panelOf(ctx context.Context, j *job.Job, past Past) (*Panel, error) {
+func panelOf(ctx context.Context, j *job.Job, past Past) (*planned.Panel, error) {
 	of, ok := j.Rotates()
 	if !ok {
 		return nil, nil
 	}
-	p := &Panel{Panel: of, ID: ledger.PanelID(AccountOf(j), of.Name, of.Drawn)}
+	p := &planned.Panel{Panel: of, ID: ledger.PanelID(AccountOf(j), of.Name, of.Drawn)}
 	var err error
 	p.Node, err = past.Node(ctx, j, p.ID)
 	return p, err
@@ -77,9 +70,6 @@ func (p *Priced) Collection() samplers.Design {
 	}
 	return nil
 }
-
-// Panel returns the panel that the job is about, nil for none.
-func (d *Draft) Panel() *Panel { return d.panel }
 
 // known returns what a wave costs a unit that is known to be in it.
 func (p *Priced) known(r privacy.Rotation) (privacy.Answer, error) {
@@ -104,11 +94,4 @@ func OnSample(s privacy.Sampling, r privacy.Relation, target privacy.Point) (pri
 		return target, nil
 	}
 	return privacy.SampleBudget(s, r, target)
-}
-
-// Sampling returns the design's event without an inner event, nil for the whole
-// table.
-func Sampling(d samplers.Design) privacy.Sampling {
-	s, _ := d.Event(nil).(privacy.Sampling)
-	return s
 }

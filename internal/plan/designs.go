@@ -185,7 +185,7 @@ func sameUnit(j *job.Job, d samplers.Design) bool {
 // that takes its place in a draw of fixed numbers: the sample differs in rows of one stratum
 // (P27).
 func stratum(d samplers.Design, column string) bool {
-	framed, ok := d.(Framed)
+	framed, ok := d.(samplers.Framed)
 	return ok && d.Kind() == string(job.Stratified) && framed.Frame() != nil && framed.Frame().Records() > 0 &&
 		slices.Contains(d.Facts().UnitColumns, column)
 }

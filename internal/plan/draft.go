@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/params"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
@@ -20,15 +21,13 @@ type Draft struct {
 	table  *DraftDraw              // the draw that made the table, where that is itself a sample: one for all jobs (P4)
 	outer  privacy.Sampling        // how it was drawn, nil where the table is the population
 	inside privacy.Relation        // which draws from the table must use
-	panel  *Panel                  // that the job is about, nil where there is none
+	panel  *planned.Panel          // that the job is about, nil where there is none
 	nodes  map[string]*ledger.Node // of the account that earlier jobs left, and the plan asked for, by id
 }
 
 // DraftDraw is one sample, or the table, and what is asked of it.
 type DraftDraw struct {
-	Name      string
-	Design    samplers.Design
-	Kept      *KeptDraw // nil where no other job uses the draw
+	planned.Sampled
 	relations []privacy.Relation
 	asks      []ask
 	keys      []int                   // the releases that say what a selection of keys may cost
@@ -53,8 +52,9 @@ func (d *DraftDraw) matrix(s *job.Series, pure bool) (*series.Plan, error) {
 
 // ask is a release with its mechanism.
 type ask struct {
-	index int // of the release in the job
-	mech  Mechanism
+	index  int // of the release in the job
+	mech   planned.Mechanism
+	schema *params.Schema // of the mechanism's parameters
 }
 
 // newDraft finds the designs and starts the mechanisms of a job.
@@ -110,7 +110,7 @@ func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draf
 // relationsOf are the relations between neighbouring samples under which all that is released
 // from a draw must keep to its budget.
 func relationsOf(d samplers.Design, r privacy.Relation) ([]privacy.Relation, error) {
-	if s := Sampling(d); s != nil {
+	if s := samplers.Sampling(d); s != nil {
 		return privacy.SampleRelations(s, r)
 	}
 	return []privacy.Relation{r}, nil
@@ -126,13 +126,16 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 	}
 	var broken error
 	byName := map[string]*DraftDraw{}
-	refused := map[string]bool{}
+	refused, schemas := map[string]bool{}, map[string]*params.Schema{}
 	for i, r := range j.Releases {
 		mech, err := set.Get(ctx, r.Mechanism)
+		if err == nil && schemas[r.Mechanism] == nil {
+			schemas[r.Mechanism], err = params.Compile(mech.About().Params)
+		}
 		if err != nil && !refused[r.Mechanism] {
 			refused[r.Mechanism] = true
 			if at := j.ReleasePath(i) + ".mechanism"; isFault(err) {
-				broken = cmp.Or(broken, faulty(ctx, j, at, err))
+				broken = cmp.Or(broken, planned.Faulty(ctx, j, i, err))
 			} else {
 				problems = append(problems, j.Problem(at, err.Error(), ""))
 			}
@@ -140,7 +143,7 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 		d, ok := byName[r.From]
 		if !ok {
 			design, err := newDesign(j, r.From, samples)
-			d = &DraftDraw{Name: r.From, Design: design}
+			d = &DraftDraw{Sampled: planned.Sampled{Name: r.From, Design: design}}
 			if err == nil {
 				d.Kept, err = newKept(j, r.From, design, samples)
 			}
@@ -150,7 +153,7 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 			byName[r.From] = d
 			draws = append(draws, d)
 		}
-		d.asks = append(d.asks, ask{i, mech})
+		d.asks = append(d.asks, ask{i, mech, schemas[r.Mechanism]})
 		if r.Keys != nil && r.Keys.From == "" {
 			d.keys = append(d.keys, i)
 		}
@@ -189,9 +192,9 @@ func (d *DraftDraw) target(j *job.Job) job.Guarantee {
 // adds to it.
 func (d *DraftDraw) onSample(r privacy.Relation, target privacy.Point) (privacy.Point, error) {
 	if d.Kept != nil {
-		return d.Kept.rule.Step(d.Kept.before(), target)
+		return d.Kept.Rule.Step(d.Kept.Before(), target)
 	}
-	return OnSample(Sampling(d.Design), r, target)
+	return OnSample(samplers.Sampling(d.Design), r, target)
 }
 
 // stands refuses events that have no rule on the draw they are run on, such as one
@@ -208,7 +211,7 @@ func (d *Draft) OnPopulation(e privacy.Event) privacy.Event {
 	if d.outer == nil {
 		return e
 	}
-	return d.outer.With(compose(append(d.table.Kept.earlier(), e)))
+	return d.outer.With(compose(append(d.table.Kept.Earlier(), e)))
 }
 
 // shared are the draws that more than one job uses, the one that made the table
@@ -229,15 +232,4 @@ func withTable[D any](table *D, draws []*D, kept func(*D) bool) []*D {
 		}
 	}
 	return out
-}
-
-// Reuses reports whether the job uses a draw of another one.
-func (d *Draft) Reuses() bool {
-	return slices.ContainsFunc(d.draws, func(x *DraftDraw) bool { return x.Kept.Reused() })
-}
-
-// KeepsAny reports whether the table as a whole must be known: positions of rows mean
-// nothing in another one.
-func (d *Draft) KeepsAny() bool {
-	return slices.ContainsFunc(d.draws, func(x *DraftDraw) bool { return x.Kept != nil })
 }

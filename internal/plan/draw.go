@@ -5,11 +5,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/samplers"
 )
 
 // PlannedDraw is a draw with amounts: what may be spent on the sample, and the plans of all
@@ -23,7 +22,7 @@ type PlannedDraw struct {
 	Arrival *privacy.Point // what it costs under add-remove, where more was allowed for that (raise)
 
 	Releases []*PlannedRelease
-	Keys     []*PlannedKeys // the selections of the values that its releases group by
+	Keys     []*planned.Keys // the selections of the values that its releases group by
 	Event    privacy.Event
 }
 
@@ -83,7 +82,7 @@ func (d PlannedDraw) with(ctx context.Context, j *job.Job,
 		case err == nil:
 			d.Releases = append(d.Releases, r)
 		case isFault(err):
-			broken = cmp.Or(broken, faulty(ctx, j, q.path(j)+".mechanism", err))
+			broken = cmp.Or(broken, planned.Faulty(ctx, j, a.index, err))
 		default:
 			problems = append(problems, planProblems(j, a.index, err)...)
 		}
@@ -99,7 +98,7 @@ func (d PlannedDraw) with(ctx context.Context, j *job.Job,
 	if len(problems) > 0 || broken != nil {
 		return nil, problems, broken
 	}
-	d.Event = d.Design.Event(compose(append(d.Kept.earlier(), eventsOf(d.parts())...)))
+	d.Event = d.Design.Event(compose(append(d.Kept.Earlier(), eventsOf(d.parts())...)))
 	return &d, nil, nil
 }
 
@@ -117,42 +116,4 @@ func (d *PlannedDraw) OnTable() privacy.Point {
 
 func (d *PlannedDraw) own(p pricedPart) privacy.Point {
 	return portion(d.OnTable(), p.guarantee, d.Target)
-}
-
-// PublicColumns are the columns in which a neighbour is the same, or else what is
-// charged does not hold: those of the design's frame (P5), and those that are declared
-// immutable where a release reads them and may count on it (P11).
-func (d *PlannedDraw) PublicColumns(j *job.Job) []string {
-	out := slices.Clone(d.Design.Facts().UnitColumns)
-	if k, ok := d.Design.(*samplers.Kept); ok {
-		out = k.PublicColumns()
-	}
-	if j.Dataset.Relation != privacy.ReplaceOne {
-		return out
-	}
-	for _, r := range d.Releases {
-		names := r.Plan.Columns
-		if r.fixed {
-			names = slices.Concat(names, r.Job.By)
-		}
-		for _, name := range names {
-			c, ok := r.Public.Column(name)
-			columns := []string{name}
-			if r.Cells.Label(name) {
-				columns = r.Job.By
-			}
-			if !ok || !c.Immutable && !(r.fixed && slices.Contains(r.Job.By, name)) {
-				continue
-			}
-			for _, name := range columns {
-				if !slices.Contains(out, name) {
-					out = append(out, name)
-				}
-			}
-		}
-	}
-	if s := j.Dataset.Slice; s != nil && !slices.Contains(out, s.Column) {
-		out = append(out, s.Column) // P26
-	}
-	return out
 }

@@ -1,50 +1,16 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"strconv"
-
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
-
-// MostParts bounds the parts into which an engine cuts a table.
-const MostParts = 1 << 14
-
-// Parts is into how many parts an engine cuts the table, and how many groups of units a shuffle makes. Both are public
-// numbers of the job, whatever the table: what a runner shows of its work does not tell the number of rows (P19).
-func Parts(j *job.Job) (splits, shards int, problems job.Problems) {
-	one := func(name string, otherwise int) int {
-		text := j.Engine.Option(name)
-		if text == "" {
-			return otherwise
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > MostParts {
-			problems = append(problems,
-				j.Problem(job.Key("engine.options", name), fmt.Sprintf("must be a whole number between 1 and %d", MostParts), ""))
-		}
-		return n
-	}
-	each := 16 // four for each worker: more of them cost time, fewer leave workers idle
-	if workers, err := strconv.Atoi(j.Engine.Option("workers")); err == nil && workers > 0 {
-		each = min(4*workers, MostParts)
-	}
-	splits, shards = one("splits", each), one("shards", 64)
-	return splits, shards, problems
-}
 
 // distributable finds what the engine of the job cannot carry out.
 func (p *Planned) distributable() error {
 	if !p.Job.Engine.Elsewhere() {
 		return nil
 	}
-	_, _, problems := Parts(p.Job)
+	_, _, problems := p.Job.Parts()
 	wrong := func(path, what string) {
 		problems = append(problems, p.Job.Problem(path, what+"; an engine cannot do that", "leave out engine, or the release"))
 	}
@@ -84,40 +50,4 @@ func (p *Planned) distributable() error {
 		}
 	}
 	return problems.Sort().Err()
-}
-
-// Digest names what the plan asks of the mechanisms. Two machines that make the same plan of a job agree on it.
-func (p *Planned) Digest() (string, error) {
-	type request struct {
-		Name, Params, Event string
-		Columns             []string
-		Rows                int64
-		Apart               bool
-		Queries             []sdk.Query
-		Target              privacy.Point
-	}
-	var all struct {
-		Requests []request
-		Frames   [][]samplers.Unit // machines number the units by their place
-	}
-	for _, d := range p.Draws {
-		var frame []samplers.Unit
-		if framed, ok := d.Design.(Framed); ok && framed.Frame() != nil {
-			for u := range int32(framed.Frame().Len()) {
-				frame = append(frame, framed.Frame().Unit(u))
-			}
-		}
-		all.Frames = append(all.Frames, frame)
-		for _, r := range d.Releases {
-			event, err := privacy.Canonical(r.Plan.Event)
-			if err != nil {
-				return "", err
-			}
-			all.Requests = append(all.Requests, request{r.Job.Name, string(r.Params), string(event), r.Plan.Columns, r.Plan.Rows, r.Apart,
-				r.Plan.Queries, r.target})
-		}
-	}
-	text, err := json.Marshal(all)
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), err
 }

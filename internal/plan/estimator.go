@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
@@ -20,10 +21,10 @@ func (r *PlannedRelease) choose(ctx context.Context) error {
 	}
 	one := r.Question
 	var err error
-	if one.Params, err = with(r.Params, "difference", true); err != nil {
+	if one.Params, err = planned.AddParam(r.Params, "difference", true); err != nil {
 		return err
 	}
-	answer, err := one.Mech.Plan(ctx, one.at(r.target))
+	answer, err := one.Mech.Plan(ctx, one.At(r.Target))
 	if err != nil || len(answer.Errors) != 1 || answer.Errors[0].Linear == nil {
 		return nil // it has none; the ratio stands
 	}

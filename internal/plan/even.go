@@ -46,7 +46,7 @@ func (r *PlannedRelease) Forecast(e sdk.ExpectedError) (Forecast, bool) {
 // 0 where nothing public says it.
 func (r *PlannedRelease) counted() int64 {
 	if r.Job.Where.Said() || r.Job.Having.Said() || r.job.Dataset.MayVanish() || r.Weights != nil || r.Series != nil ||
-		r.Cells != nil && r.Cells.selected() {
+		r.Cells != nil && r.Cells.Selected() {
 		return 0
 	}
 	return max(population(r.job, r.design), r.job.Dataset.AtLeast)

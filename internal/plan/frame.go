@@ -16,13 +16,6 @@ type frameError struct{ path, message, hint string }
 
 func (e frameError) Error() string { return e.message }
 
-// Framed is a design that draws units of a public frame, or may: then Frame is nil where
-// it does not.
-type Framed interface {
-	samplers.Design
-	Frame() *samplers.Frame
-}
-
 // newFramed makes a multistage or stratified design over the job's frame. The
 // frame is public (P5): reading it reads no private data.
 func newFramed(j *job.Job, s job.Sample) (samplers.Design, error) {

@@ -10,9 +10,11 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/language"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 const immutableJob = `version: 1
@@ -52,7 +54,7 @@ func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := public(j, &DraftDraw{Design: design}, &job.Release{}).Columns[0].Immutable; got != c.want {
+		if got := public(j, &DraftDraw{Sampled: planned.Sampled{Design: design}}, &job.Release{}).Columns[0].Immutable; got != c.want {
 			t.Errorf("%s%s: immutable %v, want %v", c.sample, c.collected, got, c.want)
 		}
 	}
@@ -87,7 +89,7 @@ func TestFilteredGroupsThatStay(t *testing.T) {
 		if got := e.Sensitivity.Under(privacy.ReplaceOne); got != c.cells {
 			t.Errorf("%q, %s, %s: %v cells, want %v", c.dataset, c.from, c.filter, got, c.cells)
 		}
-		if kept := d.PublicColumns(j); slices.Contains(kept, "region") != (c.cells == 1) {
+		if kept := p.Plan.Draws[0].PublicColumns(j); slices.Contains(kept, "region") != (c.cells == 1) {
 			t.Errorf("%q, %s, %s: the account keeps %q", c.dataset, c.from, c.filter, kept)
 		}
 	}
@@ -110,12 +112,12 @@ func TestKeptGroupsInASampleOfFixedSize(t *testing.T) {
 	for _, target := range []float64{0.1, 0.5, 0.814, 2} {
 		for _, broken := range []bool{false, true} {
 			point := privacy.Point{Epsilon: target}
-			share, err := privacy.SampleBudget(Sampling(design), privacy.ReplaceOne, point)
+			share, err := privacy.SampleBudget(samplers.Sampling(design), privacy.ReplaceOne, point)
 			if err != nil {
 				t.Fatal(err)
 			}
 			req := sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"region"}`), Target: share,
-				Public: public(j, &DraftDraw{Design: design, relations: []privacy.Relation{privacy.ReplaceOne}}, &job.Release{})}
+				Public: public(j, &DraftDraw{Sampled: planned.Sampled{Design: design}, relations: []privacy.Relation{privacy.ReplaceOne}}, &job.Release{})}
 			for i := range req.Public.Columns {
 				req.Public.Columns[i].Immutable = req.Public.Columns[i].Immutable || broken && req.Public.Columns[i].Name == "region"
 			}
@@ -174,12 +176,12 @@ func TestCellsOfStrata(t *testing.T) {
 		t.Fatal(err)
 	}
 	noise := func(by string, target float64) privacy.DiscreteLaplace {
-		share, err := privacy.SampleBudget(Sampling(design), privacy.ReplaceOne, privacy.Point{Epsilon: target})
+		share, err := privacy.SampleBudget(samplers.Sampling(design), privacy.ReplaceOne, privacy.Point{Epsilon: target})
 		if err != nil {
 			t.Fatal(err)
 		}
 		plan, err := count.Mechanism{}.Plan(sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"` + by + `"}`), Target: share,
-			Public: public(j, &DraftDraw{Design: design, relations: []privacy.Relation{privacy.ReplaceOne}}, &job.Release{})})
+			Public: public(j, &DraftDraw{Sampled: planned.Sampled{Design: design}, relations: []privacy.Relation{privacy.ReplaceOne}}, &job.Release{})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -77,7 +78,7 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 			return err
 		}
 		v.Level = level
-		q.Params, err = with(q.Params, "interval", v)
+		q.Params, err = planned.AddParam(q.Params, "interval", v)
 		return err
 	}
 	var table *samplers.Collected
@@ -94,24 +95,14 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows}
 	v.Strata = q.strataOf(j, d, e)
 	if c := e.Clusters; c != nil {
-		q.Clusters = &Clusters{Of: c.Of, Column: q.unused("first stage")}
+		q.Clusters = &planned.Clusters{Of: c.Of, Column: q.unused("first stage")}
 		v.Clusters = &clusters{q.Clusters.Column, c.Most, c.Left, c.Within}
 		q.Public.Columns = append(q.Public.Columns,
-			sdk.Column{Name: q.Clusters.Column, Type: sdk.Category, Domain: numbered(c.Number), Missing: sdk.MissingRefuse})
+			sdk.Column{Name: q.Clusters.Column, Type: sdk.Category, Domain: planned.Numbered(c.Number), Missing: sdk.MissingRefuse})
 	}
-	q.Params, err = with(q.Params, "interval", v)
+	q.Params, err = planned.AddParam(q.Params, "interval", v)
 	return err
 }
-
-// Clusters say which of the units that a draw takes first each row lies in: a column that is not in
-// the table.
-type Clusters struct {
-	Column string
-	Of     []int32 // by ultimate unit of the frame
-}
-
-// In reports whether a mechanism reads the clusters in the column of that name.
-func (c *Clusters) In(column string) bool { return c != nil && c.Column == column }
 
 // unused is a name for a column that no column of the job has.
 func (q *Question) unused(name string) string {

@@ -6,34 +6,11 @@ import (
 	"errors"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/privacy/rational"
-	"github.com/dprelease/dprelease/privacy/step"
 	"github.com/dprelease/dprelease/samplers"
 )
-
-// KeptDraw holds the state of a draw that several jobs share. The releases of all of them
-// are composed, and then amplified once (P4).
-type KeptDraw struct {
-	Node *ledger.Node // as earlier jobs left it; nil where this job makes the draw
-	ID   string       // of a draw that made the table
-	rule *privacy.Reuse
-}
-
-// Reused reports whether an earlier job made the draw.
-func (k *KeptDraw) Reused() bool { return k != nil && k.Node != nil }
-
-// state is the state of the draw that the plan begins with.
-func (k *KeptDraw) state() step.State {
-	if k.Node != nil {
-		return k.Node.State
-	}
-	return step.Fresh()
-}
-
-// before is the ε that earlier jobs spent on the sample, rounded up.
-func (k *KeptDraw) before() float64 { return rational.Up(k.state().Spent.Epsilon) }
 
 // wanted are the kept samples that the releases of a job use, by their names.
 func wanted(j *job.Job) map[string]job.Sample {
@@ -126,29 +103,17 @@ func restored(j *job.Job, n *ledger.Node) (samplers.Design, error) {
 
 // newKept begins the accounting of a draw that is kept or was. It is nil for one
 // that is neither.
-func newKept(j *job.Job, name string, d samplers.Design, samples map[string]*ledger.Node) (*KeptDraw, error) {
+func newKept(j *job.Job, name string, d samplers.Design, samples map[string]*ledger.Node) (*planned.Kept, error) {
 	s, ok := j.Sample(name)
 	if !ok || !s.Keep && s.Method != job.Kept {
 		return nil, nil
 	}
-	rule, err := privacy.NewReuse(Sampling(d), j.Dataset.Relation)
+	rule, err := privacy.NewReuse(samplers.Sampling(d), j.Dataset.Relation)
 	if err != nil {
 		return nil, err
 	}
-	return &KeptDraw{Node: samples[name], rule: rule}, nil
+	return &planned.Kept{Node: samples[name], Rule: rule}, nil
 }
-
-// earlier is the event of all that earlier jobs released from the draw.
-func (k *KeptDraw) earlier() []privacy.Event {
-	if !k.Reused() {
-		return nil
-	}
-	s := k.state().Spent
-	return []privacy.Event{privacy.Approx{Eps: rational.Up(s.Epsilon), Delta: rational.Up(s.Delta)}}
-}
-
-// Nodes are the nodes of the account that the plan began with, by id.
-func (d *Draft) Nodes() map[string]*ledger.Node { return d.nodes }
 
 // collection is the draw that made a table itself a sample. It was made once, for
 // all jobs on the table: the ledger knows what they spent on it (P4).
@@ -157,7 +122,8 @@ func collection(ctx context.Context, j *job.Job, table *Collection, past Past) (
 	if err != nil {
 		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
 	}
-	d := &DraftDraw{Name: "collected", Design: table.Design, Kept: &KeptDraw{rule: rule, ID: ledger.CollectedID(AccountOf(j))}}
+	d := &DraftDraw{Sampled: planned.Sampled{Name: "collected", Design: table.Design,
+		Kept: &planned.Kept{Rule: rule, ID: ledger.CollectedID(AccountOf(j))}}}
 	d.Kept.Node, err = past.Node(ctx, j, d.Kept.ID)
 	return d, nil, err
 }

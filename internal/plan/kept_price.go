@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
@@ -11,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/privacy/step"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // byKept is the method that charges a kept draw: what all its releases of all jobs
@@ -31,8 +31,8 @@ func (d *PlannedDraw) planStep(parts []pricedPart) (privacy.Point, privacy.Bill,
 // useOf prices a step on a kept draw in the units of a basic account, with the arithmetic
 // of the debit.
 func (d *DraftDraw) useOf(j *job.Job, own privacy.Point) (*step.Price, error) {
-	draw := step.Draw{Sampling: Sampling(d.Design)}
-	p, err := draw.Spend(d.Kept.state(), own, step.Account{Relation: j.Dataset.Relation, Basic: true})
+	draw := step.Draw{Sampling: samplers.Sampling(d.Design)}
+	p, err := draw.Spend(d.Kept.State(), own, step.Account{Relation: j.Dataset.Relation, Basic: true})
 	if none := (*step.NoStep)(nil); errors.As(err, &none) {
 		return nil, &ledger.Error{Code: ledger.CodeFilter, Message: "draw " + d.Name + ": " + none.Error()}
 	}
@@ -47,21 +47,13 @@ func (d *PricedDraw) ledgerStep(id string) (ledger.Step, error) {
 	if k.Node != nil && k.Node.Kind == ledger.KindDraw {
 		return s, nil
 	}
-	s.Begins, s.Draw, s.Name = ledger.KindDraw, Sampling(d.Design), d.Name
+	s.Begins, s.Draw, s.Name = ledger.KindDraw, samplers.Sampling(d.Design), d.Name
 	if k.ID != "" {
 		s.Begins = ledger.KindCollected
 	}
 	var err error
 	s.Facts, err = describeDesign(d.Design)
 	return s, err
-}
-
-// SampleID returns the id of a shared draw; own is that of a draw which this run keeps, "" in a plan.
-func (d *DraftDraw) SampleID(own string) string {
-	if d.Kept.Node != nil {
-		return d.Kept.Node.ID
-	}
-	return cmp.Or(d.Kept.ID, own, d.Name)
 }
 
 // priceKept finds what the releases of a kept draw cost, together, and each of its parts alone.

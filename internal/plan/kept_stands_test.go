@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -15,7 +16,7 @@ func TestEventsStandOnADraw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &DraftDraw{Design: design}
+	d := &DraftDraw{Sampled: planned.Sampled{Design: design}}
 	shuffled := func(n int64) []privacy.Event {
 		return []privacy.Event{privacy.Laplace{Scale: 1, Sensitivity: privacy.Sensitivity{ReplaceOne: 1}},
 			privacy.Shuffled{N: n, Event: privacy.RandomizedResponse{K: 2, Eps0: 1}}}

@@ -5,34 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// PlannedKeys is the private selection of the values of a group column that nobody lists
-// (P25): a part of a draw with a price of its own. Releases with the same groups of the same
-// rows share it.
-type PlannedKeys struct {
-	Job    job.Release // the release that says what it may cost
-	Column string      // the group column
-	Share  privacy.Point
-	Rule   keys.Rule
-	cost   float64
-}
-
 // KeysOf is the selection whose values a release groups by, nil where all are listed.
-func (d *PlannedDraw) KeysOf(j *job.Job, r *PlannedRelease) *PlannedKeys {
+func (d *PlannedDraw) KeysOf(j *job.Job, r *PlannedRelease) *planned.Keys {
 	from := j.Keyed(&r.Job)
 	if from == nil {
 		return nil
 	}
-	at := slices.IndexFunc(d.Keys, func(k *PlannedKeys) bool { return k.Job.Name == from.Name })
+	at := slices.IndexFunc(d.Keys, func(k *planned.Keys) bool { return k.Job.Name == from.Name })
 	if at < 0 {
 		return nil
 	}
@@ -41,22 +30,22 @@ func (d *PlannedDraw) KeysOf(j *job.Job, r *PlannedRelease) *PlannedKeys {
 
 // planKeys finds the rule that keeps to the share of a selection, under every relation that
 // the draw demands. index is that of the release that says what the selection may cost.
-func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Relation) (*PlannedKeys, error) {
+func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Relation) (*planned.Keys, error) {
 	j = j.Of(j.Releases[index].Table)
 	rule, err := ruleFor(j, &j.Releases[index], share, relations)
 	if err != nil {
 		return nil, err
 	}
-	k := &PlannedKeys{Job: j.Releases[index], Column: j.Releases[index].Unlisted(&j.Dataset), Share: share, Rule: rule}
+	k := &planned.Keys{Job: j.Releases[index], Column: j.Releases[index].Unlisted(&j.Dataset), Share: share, Rule: rule}
 	for _, rel := range relations {
 		a, err := privacy.EpsilonAt(rule.Event(), rel, share.Delta)
 		if err != nil {
 			return nil, err
 		}
-		k.cost = math.Max(k.cost, a.Epsilon)
+		k.Cost = math.Max(k.Cost, a.Epsilon)
 	}
-	if k.cost > share.Epsilon {
-		return nil, fmt.Errorf("the selection spends more than its share (ε %.6g of %.6g)", k.cost, share.Epsilon)
+	if k.Cost > share.Epsilon {
+		return nil, fmt.Errorf("the selection spends more than its share (ε %.6g of %.6g)", k.Cost, share.Epsilon)
 	}
 	return k, nil
 }
@@ -70,8 +59,8 @@ func ruleFor(j *job.Job, r *job.Release, target privacy.Point, relations []priva
 	return keys.Calibrate(w)
 }
 
-// whole finds what the full table would have allowed at the same guarantee.
-func (k *PlannedKeys) whole(j *job.Job, relation privacy.Relation) keys.Rule {
+// wholeKeys finds what the full table would have allowed at the same guarantee.
+func wholeKeys(k *planned.Keys, j *job.Job, relation privacy.Relation) keys.Rule {
 	r, err := ruleFor(j.Of(k.Job.Table), &k.Job, Point(k.Job.Keys.Guarantee), []privacy.Relation{relation})
 	if err != nil {
 		return nil
@@ -96,7 +85,7 @@ func (d *PlannedDraw) parts() []pricedPart {
 		out = append(out, pricedPart{"release " + r.Job.Name, r.Job.Guarantee, r.Share, r.cost, r.Event()})
 	}
 	for _, k := range d.Keys {
-		out = append(out, pricedPart{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.cost, k.Rule.Event()})
+		out = append(out, pricedPart{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.Cost, k.Rule.Event()})
 	}
 	return out
 }
@@ -116,13 +105,14 @@ var errByKeys = errors.New("makes another plan for the groups that were selected
 // chosen is the release with these values of its group column: its mechanism is asked again,
 // and what it does to the sample must be what was charged.
 func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw, values []string) (*PlannedRelease, error) {
-	q, err := newQuestion(j, d.DraftDraw, ask{r.index, r.Mech}, values)
+	q, err := newQuestion(j, d.DraftDraw, ask{r.Index, r.Mech, r.schema}, values)
 	if err != nil {
 		return nil, err
 	}
 	if q.Apart || q.Cells.Len() == 0 {
 		one := *r
-		one.Question = q
+		q.Target, q.Plan, q.Additive, q.Series = r.Target, r.Plan, r.Additive, r.Series
+		q.Replanned, one.Question = r.Replanned, q
 		return &one, nil // the mechanism sees one group at a time, or none
 	}
 	// A unit moves fewer groups where there are few, so that a mechanism may add less noise
@@ -133,7 +123,7 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 		few = int(min(2*c.Groups, int64(r.Cells.Len())))
 	}
 	for _, to := range []int{0, few, r.Cells.Len()} {
-		one, err := q.spared(to).plan(ctx, r.Share, r.target, d.relations)
+		one, err := q.spared(to).plan(ctx, r.Share, r.Target, d.relations)
 		if err == nil {
 			one, err = one.settled(j)
 		}
@@ -141,8 +131,7 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 			return nil, err
 		}
 		one.Replanned = true
-		if privacy.Equal(one.Plan.Event, r.Plan.Event) && slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) &&
-			slices.Equal(one.Plan.Columns, r.Plan.Columns) {
+		if r.Alike(&one.Release) {
 			return one, nil
 		}
 	}
@@ -151,17 +140,11 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 
 // spared is the question for at least so many groups. No row is in a spare one.
 func (q Question) spared(to int) *Question {
-	q.Cells = q.Cells.spare(to)
+	q.Cells = q.Cells.Spare(to)
 	q.Public.Columns = slices.Clone(q.Public.Columns)
 	at := slices.IndexFunc(q.Public.Columns, func(c sdk.Column) bool { return c.Name == q.Cells.Column })
 	q.Public.Columns[at].Domain = q.Cells.Labels()
 	return &q
-}
-
-// sameField compares two columns of a result, apart from their texts, which name the groups.
-func sameField(a, b sdk.Field) bool {
-	a.Texts, b.Texts = nil, nil
-	return reflect.DeepEqual(a, b)
 }
 
 // suppressed is the column of the result that says which of its groups are blank.
@@ -196,10 +179,10 @@ func (r *PlannedRelease) checkSuppress() error {
 	return nil
 }
 
-// Blanked is a result in which values without a meaning (sdk.FlagField) and the groups with a small
+// blanked is a result in which values without a meaning (sdk.FlagField) and the groups with a small
 // noisy number are blank. It is
 // computed from what is released alone (P25).
-func (r *PlannedRelease) Blanked(result sdk.Result) sdk.Result {
+func (r *PlannedRelease) blanked(result sdk.Result) sdk.Result {
 	result = result.Blanks()
 	by := r.SuppressBy()
 	at := slices.IndexFunc(result.Columns, func(c sdk.ResultColumn) bool { return c.Name == by })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/language"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
@@ -152,7 +153,7 @@ func TestChosen(t *testing.T) {
 }
 
 // whimsical plans less noise than before.
-type whimsical struct{ Mechanism }
+type whimsical struct{ planned.Mechanism }
 
 func (w whimsical) Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
 	p, err := w.Mechanism.Plan(ctx, r)
@@ -168,7 +169,7 @@ func TestBlanked(t *testing.T) {
 	}
 	in := sdk.Result{Columns: []sdk.ResultColumn{{Name: "town", String: []string{"a", "b", "c"}}, {Name: "sex", String: []string{"f", "m", "f"}},
 		{Name: "estimate", Float64: []float64{1, 2, 3}}, {Name: "count", Float64: []float64{9.99, 10, math.Inf(-1)}}}}
-	out := r.Blanked(in)
+	out := r.blanked(in)
 	for i, c := range out.Columns {
 		group, last := i < 2, i == len(out.Columns)-1
 		switch {

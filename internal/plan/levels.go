@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // Level is the cost of a job for somebody who is less, or more, than one unit: a member of it, such as a person of a household,
@@ -81,7 +82,7 @@ func (p *Priced) ofMember(steps int64) (event privacy.Event, below []string) {
 	}
 	var events []privacy.Event
 	for _, d := range p.Draws {
-		if Sampling(d.Design) != nil {
+		if samplers.Sampling(d.Design) != nil {
 			e, err := privacy.OfSteps(d.Event, p.inside, steps)
 			if err != nil {
 				return nil, nil
@@ -168,7 +169,7 @@ type reach struct{ l1, l2 float64 }
 func (p *Priced) reachOf(r *PlannedRelease) reach { // P22, P37
 	cells, selected := int64(1), false
 	if r.Cells != nil {
-		cells, selected = int64(r.Cells.Len()), r.Cells.selected()
+		cells, selected = int64(r.Cells.Len()), r.Cells.Selected()
 	}
 	caps := []int64{r.Public.Cap.Rows}
 	if choice := r.cap.Choice; choice != nil {

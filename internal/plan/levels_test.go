@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job/language"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
@@ -387,12 +388,12 @@ func TestLevelsBeforeAndAfterAChoice(t *testing.T) { // P37
 				t.Errorf("%s: a person costs %+v, want %g", relation, before[0].Cost, want)
 			}
 			for _, rows := range p.capOf("").Choice.Caps() {
-				found, err := p.With(t.Context(), Found{Rows: map[string]int64{"": rows}})
+				found, err := p.With(t.Context(), planned.Found{Rows: map[string]int64{"": rows}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if strings.Contains(release, "keys") {
-					if found, err = found.With(t.Context(), Found{Keys: map[string][]string{"rows": {"a"}}}); err != nil {
+					if found, err = found.With(t.Context(), planned.Found{Keys: map[string][]string{"rows": {"a"}}}); err != nil {
 						t.Fatal(err)
 					}
 				}

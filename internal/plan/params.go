@@ -21,21 +21,16 @@ func (e refusals) Error() string { return e[0].message }
 // for a job that has other problems and so no plan. It starts nothing.
 func ParamProblems(j *job.Job, builtins []sdk.Description) job.Problems {
 	var problems job.Problems
-	known := map[string]func(json.RawMessage) error{}
 	for i, r := range j.Releases {
 		k := slices.IndexFunc(builtins, func(d sdk.Description) bool { return d.Name == r.Mechanism })
 		if k < 0 || len(r.Params) == 0 {
 			continue
 		}
-		check, ok := known[r.Mechanism]
-		if !ok {
-			check, _ = Parameters(builtins[k].Params) // nil: a plan says why
-			known[r.Mechanism] = check
+		schema, err := params.Compile(builtins[k].Params)
+		if err != nil {
+			continue // a plan says why
 		}
-		if check == nil {
-			continue
-		}
-		if err := check(r.Params); err != nil {
+		if err := validate(schema, r.Params); err != nil {
 			problems = append(problems, planProblems(j, i, err)...)
 		}
 	}
@@ -47,26 +42,17 @@ func ParamProblems(j *job.Job, builtins []sdk.Description) job.Problems {
 func (d *DraftDraw) paramProblems(j *job.Job) job.Problems {
 	var problems job.Problems
 	for _, a := range d.asks {
-		if a.mech == nil {
+		if a.schema == nil {
 			continue
 		}
-		if err := a.mech.Validate(j.Releases[a.index].Params); err != nil {
+		if err := validate(a.schema, j.Releases[a.index].Params); err != nil {
 			problems = append(problems, planProblems(j, a.index, err)...)
 		}
 	}
 	return problems
 }
 
-// Parameters compiles the schema of a mechanism's parameters. The function that it returns holds parameters to it, and returns
-// refusals for those that are wrong.
-func Parameters(schema json.RawMessage) (func(json.RawMessage) error, error) {
-	s, err := params.Compile(schema)
-	if err != nil {
-		return nil, err
-	}
-	return func(raw json.RawMessage) error { return validate(s, raw) }, nil
-}
-
+// validate holds parameters to a schema, and returns refusals for those that are wrong.
 func validate(schema *params.Schema, raw json.RawMessage) error {
 	err := schema.Validate(raw)
 	var wrong params.Problems

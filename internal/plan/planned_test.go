@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job/language"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	total "github.com/dprelease/dprelease/plugins/sum"
@@ -28,16 +29,16 @@ func TestFoundMakesAnotherPlan(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		plan  *Planned
-		found Found
+		found planned.Found
 	}{
-		"keys":   {keyed.Planned, Found{Keys: map[string][]string{"towns": {"a", "b"}}}},
-		"bounds": {bounded.Planned, Found{Bounds: map[string]Bounds{"": {"x": 8}}}},
+		"keys":   {keyed.Planned, planned.Found{Keys: map[string][]string{"towns": {"a", "b"}}}},
+		"bounds": {bounded.Planned, planned.Found{Bounds: map[string]planned.Bounds{"": {"x": 8}}}},
 	} {
 		var before []PlannedRelease
 		for _, r := range c.plan.Releases() {
 			before = append(before, *r)
 		}
-		next, err := c.plan.With(context.Background(), c.found)
+		next, err := c.plan.again(context.Background(), c.found)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -45,12 +46,12 @@ func TestFoundMakesAnotherPlan(t *testing.T) {
 			if !reflect.DeepEqual(*r, before[i]) {
 				t.Errorf("%s: release %s changed", name, r.Job.Name)
 			}
-			if n := next.Releases()[i]; n == r || !privacy.Equal(n.Event(), r.Event()) || n.target != r.target {
+			if n := next.Releases()[i]; n == r || !privacy.Equal(n.Event(), r.Event()) || n.Target != r.Target {
 				t.Errorf("%s: release %s does another thing than was charged", name, r.Job.Name)
 			}
 		}
 	}
-	next, err := bounded.With(context.Background(), Found{Bounds: map[string]Bounds{"": {"x": 8}}})
+	next, err := bounded.again(context.Background(), planned.Found{Bounds: map[string]planned.Bounds{"": {"x": 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}

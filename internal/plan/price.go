@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // charged is the accountant's answer at the target's δ: what the events of a bill cost together, or what its parts cost
@@ -96,7 +97,7 @@ func (d *PlannedDraw) bill(parts []pricedPart) privacy.Bill {
 		return privacy.Bill{Event: d.Design.Event(compose(eventsOf(parts))), Delta: d.OnTable().Delta}
 	}
 	b := leaves(parts)
-	b.Draw, b.Delta = Sampling(d.Design), d.OnTable().Delta
+	b.Draw, b.Delta = samplers.Sampling(d.Design), d.OnTable().Delta
 	return b
 }
 

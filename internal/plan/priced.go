@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/step"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // Make prices a job. It asks the mechanisms and the ledger, and never the table.
@@ -72,7 +74,7 @@ type PricedRelease struct {
 
 // PricedKeys is a selection with what it alone costs the population.
 type PricedKeys struct {
-	*PlannedKeys
+	*planned.Keys
 	Answer privacy.Answer
 	Whole  keys.Rule // what the full table would have allowed, nil where nothing is drawn
 }
@@ -163,7 +165,7 @@ func (p *Planned) priceDraw(ctx context.Context, d *PlannedDraw) (*PricedDraw, e
 
 // filled is the draw with its parts, which have these answers.
 func (d PricedDraw) filled(ctx context.Context, p *Planned, answers []privacy.Answer) *PricedDraw {
-	drawn := Sampling(d.Design) != nil && p.panel == nil // there is no full table of a wave
+	drawn := samplers.Sampling(d.Design) != nil && p.panel == nil // there is no full table of a wave
 	for i, r := range d.PlannedDraw.Releases {
 		one := &PricedRelease{PlannedRelease: r, Answer: answers[i]}
 		if drawn {
@@ -175,9 +177,9 @@ func (d PricedDraw) filled(ctx context.Context, p *Planned, answers []privacy.An
 		d.Releases = append(d.Releases, one)
 	}
 	for i, k := range d.PlannedDraw.Keys {
-		one := &PricedKeys{PlannedKeys: k, Answer: answers[len(d.Releases)+i]}
+		one := &PricedKeys{Keys: k, Answer: answers[len(d.Releases)+i]}
 		if drawn {
-			one.Whole = k.whole(p.Job, p.inside)
+			one.Whole = wholeKeys(k, p.Job, p.inside)
 		}
 		d.Keys = append(d.Keys, one)
 	}
@@ -193,7 +195,8 @@ func (r *PlannedRelease) withoutSampling(ctx context.Context, p *Planned, d *Pla
 		return nil
 	}
 	relations := []privacy.Relation{p.inside}
-	q, err := newQuestion(p.Job, &DraftDraw{Design: design, relations: relations}, ask{r.index, r.Mech}, nil)
+	full := &DraftDraw{Sampled: planned.Sampled{Design: design}, relations: relations}
+	q, err := newQuestion(p.Job, full, ask{r.Index, r.Mech, r.schema}, nil)
 	if err != nil {
 		return nil
 	}
@@ -219,7 +222,7 @@ func (p *Priced) Releases() []*PricedRelease {
 	for _, d := range p.Draws {
 		all = append(all, d.Releases...)
 	}
-	slices.SortFunc(all, func(a, b *PricedRelease) int { return a.index - b.index })
+	slices.SortFunc(all, func(a, b *PricedRelease) int { return a.Index - b.Index })
 	return all
 }
 

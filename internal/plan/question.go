@@ -6,34 +6,24 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/params"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// Question is the view that a mechanism has of the rows of a release, after filters, groups and units.
-// It holds for every amount.
+// Question is a release before it has a plan. It holds for every amount.
 type Question struct {
-	index  int // of the release in the job
-	Job    job.Release
-	Mech   Mechanism
-	Public sdk.Public
-	Params json.RawMessage // as the mechanism is given them: with its groups
-	Cells  *Cells          // nil where the mechanism sees the rows as they are
-	Apart  bool            // the mechanism is run on each cell by itself
-	fixed  bool            // apart, and no neighbour moves a row from one cell to another
-	groups int64           // apart, and a unit may have rows in so many groups; 0 stands for 1
-	// Weights are the survey weights that the mechanism sees; nil for none.
-	Weights *Weigher
-	// Clusters are those that the interval of a sample of clusters reads; nil for none.
-	Clusters *Clusters
+	planned.Release
 	// design is that of the draw.
 	design samplers.Design
 	job    *job.Job // that of the table
 	cap    *job.Cap // of the release, nil where its rows are not capped
+	schema *params.Schema
 }
 
-func (q *Question) path(j *job.Job) string { return j.ReleasePath(q.index) }
+func (q *Question) path(j *job.Job) string { return j.ReleasePath(q.Index) }
 
 // Filtered reports whether rows of the sample may not count in a release: they reach the
 // mechanism as missing (P24).
@@ -56,7 +46,8 @@ func whole(j *job.Job, r *job.Release) bool {
 func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, error) {
 	r, about := &j.Releases[a.index], a.mech.About()
 	j = j.Of(r.Table)
-	out := Question{index: a.index, Job: *r, Mech: a.mech, Params: r.Params, Public: public(j, d, r), design: d.Design, job: j}
+	out := Question{Release: planned.Release{Index: a.index, Job: *r, Mech: a.mech, Params: r.Params, Public: public(j, d, r)},
+		design: d.Design, job: j, schema: a.schema}
 	if err := out.weigh(j, d); err != nil {
 		return out, err
 	}
@@ -86,21 +77,21 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 		// P22: k of the release's own cells
 		return out, fmt.Errorf("say by beside params, and not in it: with dataset.cap the groups of a release are the host's")
 	case about.Grouped && !own && (filtered || len(r.By) > 0):
-		out.Cells = NewCells(j, r, values)
-		out.Cells.Column = out.Cells.name(j)
+		out.Cells = planned.NewCells(j, r, values)
+		out.Cells.Column = out.Cells.NameIn(j)
 		out.Public.Columns = append(slices.DeleteFunc(out.Public.Columns, func(c sdk.Column) bool { return c.Name == out.Cells.Column }),
-			sdk.Column{Name: out.Cells.Column, Type: sdk.Category, Domain: out.Cells.Labels(), Missing: out.Cells.missing(filtered),
-				Immutable: (!filtered || whole(j, r)) && out.Cells.keeps(j, d)})
-		if out.Params, err = with(r.Params, "by", out.Cells.Column); err != nil {
+			sdk.Column{Name: out.Cells.Column, Type: sdk.Category, Domain: out.Cells.Labels(), Missing: missingIn(out.Cells, filtered),
+				Immutable: (!filtered || whole(j, r)) && keepsCell(out.Cells, j, d)})
+		if out.Params, err = planned.AddParam(r.Params, "by", out.Cells.Column); err != nil {
 			return out, err
 		}
 	case len(r.By) > 0:
-		out.Cells, out.Apart = NewCells(j, r, values), true
+		out.Cells, out.Apart = planned.NewCells(j, r, values), true
 		out.ofOneGroup()
 	}
 	// A row that a filter lets through in one table and not in the other comes or goes. An event
 	// that is fixed is charged for rows that stay.
-	out.fixed = out.Apart && !filtered && out.Cells.fixed(j, d)
+	out.Fixed = out.Apart && !filtered && isFixed(out.Cells, j, d)
 	if err := out.addInterval(j, d); err != nil {
 		return out, err
 	}
@@ -117,12 +108,7 @@ func (q *Question) supported() error {
 	if !slices.Contains(q.Mech.About().Designs, q.Public.Design.Kind) {
 		return fmt.Errorf("%s does not support samples drawn by %s", q.Job.Mechanism, q.Public.Design.Kind)
 	}
-	return q.Mech.Validate(q.Params)
-}
-
-// at asks for a plan that costs at most target.
-func (q *Question) at(target privacy.Point) sdk.PlanRequest {
-	return sdk.PlanRequest{Params: q.Params, Public: q.Public, Target: target, InRho: q.Job.Guarantee.Rho != nil}
+	return validate(q.schema, q.Params)
 }
 
 // ofOneGroup limits the public facts to those of one group: its number of rows is private.
@@ -136,26 +122,26 @@ func (q *Question) ofOneGroup() {
 		q.Public.Columns[i].Immutable = false
 	}
 	if q.Public.Cap != nil {
-		q.groups, q.Public.Cap.Groups = q.Public.Cap.Groups, 1
+		q.Groups, q.Public.Cap.Groups = q.Public.Cap.Groups, 1
 	}
 }
 
-// missing returns whether a row may be in no cell.
-func (c *Cells) missing(filtered bool) sdk.Missing {
+// missingIn returns whether a row may be in no cell.
+func missingIn(c *planned.Cells, filtered bool) sdk.Missing {
 	if filtered || c.Other == "" && slices.ContainsFunc(c.By, func(b job.Column) bool { return missing(b) == sdk.MissingDrop }) {
 		return sdk.MissingDrop
 	}
 	return sdk.MissingRefuse
 }
 
-// fixed reports whether a neighbour cannot move a row from one cell to another (P11).
-func (c *Cells) fixed(j *job.Job, d *DraftDraw) bool {
+// isFixed reports whether a neighbour cannot move a row from one cell to another (P11).
+func isFixed(c *planned.Cells, j *job.Job, d *DraftDraw) bool {
 	return sameUnit(j, d.Design) && len(c.By) > 0 && !slices.ContainsFunc(c.By, func(b job.Column) bool { return !b.Immutable })
 }
 
-// keeps reports whether no row of the sample is in another cell than the one it stands for: also
+// keepsCell reports whether no row of the sample is in another cell than the one it stands for: also
 // where the cells are those of the strata that were drawn from (P27).
-func (c *Cells) keeps(j *job.Job, d *DraftDraw) bool {
+func keepsCell(c *planned.Cells, j *job.Job, d *DraftDraw) bool {
 	return len(c.By) > 0 && !slices.ContainsFunc(c.By, func(b job.Column) bool {
 		return !stratum(d.Design, b.Name) && !(b.Immutable && sameUnit(j, d.Design))
 	})
@@ -169,21 +155,4 @@ func byOf(raw json.RawMessage) (bool, error) {
 	}
 	_, has := all["by"]
 	return has, nil
-}
-
-// with adds one parameter.
-func with(raw json.RawMessage, key string, value any) (json.RawMessage, error) {
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, err
-	}
-	if all == nil {
-		all = map[string]json.RawMessage{}
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	all[key] = text
-	return json.Marshal(all)
 }

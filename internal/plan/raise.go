@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // raise lets the releases of a Poisson sample under replace-one spend what the
@@ -17,7 +18,7 @@ import (
 // target: nothing rests on what a mechanism says about itself. raise returns the best
 // draw that it found, which may be d itself.
 func (d *PlannedDraw) raise(ctx context.Context, j *job.Job, relation privacy.Relation) (*PlannedDraw, error) {
-	s := Sampling(d.Design)
+	s := samplers.Sampling(d.Design)
 	if _, panel := s.(privacy.Rotation); panel {
 		// The inversion is that of known waves (P34).
 		if relation != privacy.AddRemove || d.budget.Delta == 0 {

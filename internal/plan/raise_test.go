@@ -9,6 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/job/params"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -17,7 +18,7 @@ import (
 // direct are mechanisms without processes: a plan needs none.
 type direct map[string]sdk.Mechanism
 
-func (m direct) Get(_ context.Context, name string) (Mechanism, error) {
+func (m direct) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	if k, ok := m[name]; ok {
 		return called{k}, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
@@ -16,17 +17,13 @@ import (
 // PlannedRelease is a question with an amount, and the plan that the mechanism answered.
 type PlannedRelease struct {
 	Question
-	Share     privacy.Point // of the budget of the sample
-	Plan      sdk.Plan
-	Replanned bool          // the mechanism planned once more after rows were read, for groups that were selected
-	target    privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
-	cost      float64       // the ε of the plan at the share's δ
-	additive  bool          // all its figures are sums, by what the mechanism says of their errors
-	scaled    []string      // the columns that it reads over a bound that is found first
-	found     Bounds
-	whose     Whose          // apart from periods; see PlannedRelease.Whose
-	raises    bool           // rows that do not count may make a figure larger than that of all rows
-	Series    *PlannedSeries // nil where the release is in none
+	Share  privacy.Point // of the budget of the sample
+	cost   float64       // the ε of the plan at the share's δ
+	scaled []string      // the columns that it reads over a bound that is found first
+	found  planned.Bounds
+	whose  Whose       // apart from periods; see PlannedRelease.Whose
+	raises bool        // rows that do not count may make a figure larger than that of all rows
+	start  SeriesStart // where the release is in a series
 	// Instead is the other estimator that the mechanism has for the value, which is not taken; nil where there is none.
 	Instead *sdk.ExpectedError
 }
@@ -34,11 +31,12 @@ type PlannedRelease struct {
 // plan asks the mechanism for a plan that costs at most target, and charges it at the δ of
 // the share under every relation.
 func (q *Question) plan(ctx context.Context, share, target privacy.Point, relations []privacy.Relation) (*PlannedRelease, error) {
-	answer, err := q.Mech.Plan(ctx, q.at(target))
+	answer, err := q.Mech.Plan(ctx, q.At(target))
 	if err != nil {
 		return nil, err
 	}
-	r := &PlannedRelease{Question: *q, Share: share, Plan: answer, target: target}
+	r := &PlannedRelease{Question: *q, Share: share}
+	r.Plan, r.Target = answer, target
 	if err := r.choose(ctx); err != nil {
 		return nil, err
 	}
@@ -87,7 +85,7 @@ const mostPlans = 5
 func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
 	j = j.Of(r.Job.Table)
 	one := *r
-	one.additive = r.additive || additive(r.Plan.Errors)
+	one.Additive = r.Additive || additive(r.Plan.Errors)
 	if one.scaled = r.Scaled(j); r.Weights != nil {
 		one.Plan.Errors = surveyed(r.Plan.Errors)
 	}
@@ -100,62 +98,6 @@ func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
 	}
 	one.settleWhose(j)
 	return &one, one.checkSuppress()
-}
-
-// Faulty places the failure of the release's plugin.
-func (r *PlannedRelease) Faulty(ctx context.Context, j *job.Job, err error) error {
-	return faulty(ctx, j, r.path(j)+".mechanism", err)
-}
-
-// Request is the question to the mechanism once it may read rows.
-func (r *PlannedRelease) Request() sdk.ReleaseRequest {
-	q := r.at(r.target)
-	return sdk.ReleaseRequest{Params: q.Params, Public: q.Public, Target: q.Target, InRho: q.InRho, Plan: r.Plan}
-}
-
-// Event is the event of the release on the sample. It covers all groups together where the
-// mechanism is run on each group by itself (P11).
-func (r *PlannedRelease) Event() privacy.Event {
-	if r.Series != nil {
-		return r.Series.Prices.Event(r.Series.Most)
-	}
-	if !r.Apart {
-		return r.Plan.Event
-	}
-	e := privacy.ByGroup{Event: r.Plan.Event, Fixed: r.fixed}
-	if r.groups > 1 {
-		return privacy.Repeat{N: r.groups, Event: e} // P22: a capped unit is in so many groups
-	}
-	return e
-}
-
-// Reads are the columns that the release uses: those of the condition on rows, and those
-// that it counts.
-func (r *PlannedRelease) Reads() []string {
-	names := r.Counts()
-	if f := r.Job.Where.Formula; f != nil {
-		names = append(names, f.Columns()...)
-	}
-	return names
-}
-
-// Counts are the columns of what is counted, rows or folded units: those of the mechanism,
-// of the groups, and of the condition on units.
-func (r *PlannedRelease) Counts() []string {
-	var names []string
-	for _, c := range r.Plan.Columns {
-		if !r.Cells.Label(c) && !r.Clusters.In(c) {
-			names = append(names, c)
-		}
-	}
-	names = append(names, r.Job.By...)
-	if r.Weights != nil {
-		names = append(names, r.Weights.Column.Name)
-	}
-	if f := r.Job.Having.Formula; f != nil {
-		names = append(names, f.Columns()...)
-	}
-	return names
 }
 
 // readable refuses columns that a mechanism asks for and cannot have.
@@ -190,10 +132,12 @@ func (r *PlannedRelease) Output() []sdk.Field {
 	}
 	if r.Cells != nil {
 		fields = slices.DeleteFunc(slices.Clone(fields), func(f sdk.Field) bool { return r.Cells.Labelled(f.Name) })
-		fields = slices.Concat(r.Cells.Fields(), fields)
+		for i, name := range r.groupColumns() {
+			fields = slices.Insert(fields, i, sdk.Field{Name: name, Type: sdk.String, Doc: "which group the row is about"})
+		}
 	}
 	if r.Series != nil {
-		fields = r.Series.Output(fields)
+		fields = inSeries(fields)
 	}
 	if r.SuppressBy() != "" {
 		fields = append(slices.Clone(fields), sdk.Field{Name: suppressed, Type: sdk.Int64,

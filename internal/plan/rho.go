@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // A guarantee in ρ is a limit on what a mechanism's plan costs in ρ, and the mechanism is
@@ -66,7 +67,7 @@ func (d PlannedDraw) planRho(ctx context.Context, j *job.Job, relation privacy.R
 	if len(problems) > 0 || broken != nil {
 		return nil, problems, broken
 	}
-	if Sampling(d.Design) != nil {
+	if samplers.Sampling(d.Design) != nil {
 		c = c.raiseRho(ctx, j, relation)
 	}
 	used, err := c.usedRho(relation)
@@ -111,7 +112,7 @@ func (d *PlannedDraw) raiseRho(ctx context.Context, j *job.Job, relation privacy
 		c := d
 		if factor != 1 {
 			made, problems, broken := d.with(ctx, j, func(i int, q *Question) (*PlannedRelease, error) {
-				target := d.Releases[i].target
+				target := d.Releases[i].Target
 				target.Epsilon *= factor
 				r, err := q.plan(ctx, target, target, d.relations)
 				if err != nil {

@@ -10,42 +10,13 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/periods"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
-
-// PlannedSeries is a release as part of a series: a matrix of whole numbers, and the noise that each run adds to
-// each noise call of the mechanism.
-//
-// # Contract
-//
-// Run t releases Σ C_ts·x_s and fresh noise, x_s the vectors of the mechanism for slice s. The noise is discrete
-// Gaussian, and prices are in ρ; or it is discrete Laplace noise, and prices are in ε. The prices are those at which the
-// ledger debits the series: each is computed from the whole numbers of the matrix and from the parameters of the noise that is
-// drawn. Proof: series.proof.md. // P31
-type PlannedSeries struct {
-	*periods.Prices
-	Spec     *job.Series
-	Start    SeriesStart
-	Matrix   series.Matrix
-	Calls    []privacy.Event // what a run draws
-	question series.Question
-	periods  []string
-	capped   bool // no unit counts in more periods than the job says
-}
-
-// Bill writes the release down as the ledger prices it.
-func (s *PlannedSeries) Bill() periods.Series {
-	u := s.question.Units
-	out := periods.Series{Calls: s.Calls, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised, Capped: s.capped}
-	for t := range s.Matrix.Periods() {
-		out.Matrix = append(out.Matrix, s.Matrix.Run(t))
-	}
-	return out
-}
 
 // unitsOf are the units that the guarantee of a series covers.
 func unitsOf(s *job.Series) series.Units {
@@ -93,7 +64,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 		if err != nil {
 			return nil, err
 		}
-		start := SeriesStart{Name: q.Job.Name, Target: r.target, Method: found.Name}
+		start := SeriesStart{Name: q.Job.Name, Target: r.Target, Method: found.Name}
 		for t := range found.Matrix.Periods() {
 			start.matrix = append(start.matrix, found.Matrix.Run(t))
 		}
@@ -112,7 +83,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 			times = math.Sqrt(times)
 		}
 		for _, c := range calls {
-			start.sizes = append(start.sizes, roundedSize(sizeOf(c)*times))
+			start.sizes = append(start.sizes, roundedSize(planned.SizeOf(c)*times))
 		}
 		if start.Event, err = privacy.Canonical(r.Plan.Event); err != nil {
 			return nil, err
@@ -168,9 +139,9 @@ func (q *Question) gaussian() (*Question, error) {
 		return q, err
 	}
 	one := *q
-	params, err := with(q.Params, "noise", "gaussian")
-	if err == nil && q.Mech.Validate(params) == nil {
-		one.Params = params
+	louder, err := planned.AddParam(q.Params, "noise", "gaussian")
+	if err == nil && validate(q.schema, louder) == nil {
+		one.Params = louder
 	}
 	return &one, err
 }
@@ -184,22 +155,22 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	if err != nil {
 		return nil, err
 	}
-	s := &PlannedSeries{Spec: spec, Start: start, Matrix: m, question: r.inSeries(spec), periods: spec.Periods.All(), capped: j.CapsPeriods()}
-	calls, err := callsOf(r.Plan.Event, s.question.Pure)
+	s := &planned.Series{Spec: spec, Matrix: m, Question: r.inSeries(spec), Capped: j.CapsPeriods()}
+	calls, err := callsOf(r.Plan.Event, s.Question.Pure)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Job.Mechanism, err)
 	}
-	if m.Periods() != len(s.periods) || len(calls) != len(start.sizes) {
+	if m.Periods() != s.Question.Periods || len(calls) != len(start.sizes) {
 		return nil, fmt.Errorf("the series had other periods or other noise when it began")
 	}
 	for i, c := range calls {
-		s.Calls = append(s.Calls, sized(c, start.sizes[i]))
+		s.Calls = append(s.Calls, planned.Sized(c, start.sizes[i]))
 	}
 	if s.Prices, err = periods.Price([]periods.Series{s.Bill()}, j.Dataset.Relation); err != nil {
 		return nil, err
 	}
 	if s.Most.Cmp(r.amount()) > 0 {
-		return nil, fmt.Errorf("the series costs %s %s, more than the release asks for", s.symbol(), ledger.Up(s.Most))
+		return nil, fmt.Errorf("the series costs %s %s, more than the release asks for", symbolOf(s.Question.Pure), ledger.Up(s.Most))
 	}
 	for _, name := range []string{"estimate", "noise_sd"} {
 		if !slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name && f.Type == sdk.Float64 }) {
@@ -214,7 +185,7 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 		return nil, err
 	}
 	one := *r
-	one.Series = s
+	one.Series, one.start = s, start
 	if err := one.noTrend(spec); err != nil {
 		return nil, err
 	}
@@ -227,9 +198,7 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 	return &one, nil
 }
 
-// symbol names the unit of the amounts.
-func (s *PlannedSeries) symbol() string { return symbolOf(s.question.Pure) }
-
+// symbolOf names the unit of the amounts.
 func symbolOf(pure bool) string {
 	if pure {
 		return "ε"

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"math"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -44,44 +43,4 @@ func callsOf(e privacy.Event, pure bool) (calls []privacy.Event, err error) {
 		return nil, errNotLaplace
 	}
 	return nil, errNotGaussian
-}
-
-// sizeOf returns the parameter of a noise call: σ, or the scale of Laplace noise.
-func sizeOf(call privacy.Event) float64 {
-	switch e := call.(type) {
-	case privacy.DiscreteGaussian:
-		return e.Sigma
-	case privacy.DiscreteLaplace:
-		return e.Scale
-	}
-	return 0
-}
-
-// sized returns a noise call with another parameter.
-func sized(call privacy.Event, size float64) privacy.Event {
-	switch e := call.(type) {
-	case privacy.DiscreteGaussian:
-		e.Sigma = size
-		return e
-	case privacy.DiscreteLaplace:
-		e.Scale = size
-		return e
-	}
-	return call
-}
-
-// DeviationOf returns the standard deviation of the noise of a call.
-func DeviationOf(call privacy.Event) float64 {
-	if e, ok := call.(privacy.DiscreteLaplace); ok {
-		return 1 / (math.Sqrt2 * math.Sinh(1/(2*e.Scale)))
-	}
-	return sizeOf(call)
-}
-
-// Louder returns a noise call whose noise has so many times the standard deviation.
-func Louder(call privacy.Event, times float64) privacy.Event {
-	if e, ok := call.(privacy.DiscreteLaplace); ok {
-		return sized(e, 1/(2*math.Asinh(1/(math.Sqrt2*times*DeviationOf(e)))))
-	}
-	return sized(call, times*sizeOf(call))
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -11,29 +10,10 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
-
-// RowOf is a published row in the terms of the matrix.
-func RowOf(s job.SeriesStretch, weight float64) series.Row {
-	r := series.Row{Kind: s.Row.String(), Period: s.Last, Weight: weight}
-	if s.Less >= 0 {
-		r.Terms = append(r.Terms, series.Term{Period: s.Less, Factor: -1})
-	}
-	for p := s.First; p <= s.Last; p++ {
-		r.Terms = append(r.Terms, series.Term{Period: p, Factor: 1})
-	}
-	return r
-}
-
-// Stretches are all published rows of a series, kind by kind.
-func (s *PlannedSeries) Stretches() (out []job.SeriesStretch) {
-	for _, r := range s.Spec.Publish {
-		out = append(out, s.Spec.Periods.Stretches(r)...)
-	}
-	return out
-}
 
 // questionOf is the question whose answer is the matrix of a series.
 func questionOf(s *job.Series, pure bool) series.Question {
@@ -49,32 +29,22 @@ func questionOf(s *job.Series, pure bool) series.Question {
 			}
 		}
 		for _, row := range s.Periods.Stretches(kind) {
-			q.Rows = append(q.Rows, RowOf(row, weight))
+			q.Rows = append(q.Rows, planned.RowOf(row, weight))
 		}
 	}
 	return q
 }
 
-// The columns of a release of a series that every mechanism has.
-const (
-	PeriodField = "period"
-	KindField   = "kind"
-)
-
-// replaced are the columns of mechanisms in whose place value, sd, low and high stand, and those that look at the
-// figures of one period alone.
-var replaced = append([]string{"estimate", "noise_sd", "interval_low", "interval_high", "consistent"}, noiseIntervals...)
-
-// Output are the columns of a release in a series: the period and the kind of row, then those of the mechanism,
+// inSeries are the columns of a release in a series: the period and the kind of row, then those of the mechanism,
 // whose estimate is called value.
-func (s *PlannedSeries) Output(own []sdk.Field) []sdk.Field {
+func inSeries(own []sdk.Field) []sdk.Field {
 	out := []sdk.Field{
-		{Name: PeriodField, Type: sdk.String,
+		{Name: planned.PeriodField, Type: sdk.String,
 			Doc: "the period that the row is about; for a sum over several, the last one, or the quarter or year"},
-		{Name: KindField, Type: sdk.String, Doc: "what the row adds up"},
+		{Name: planned.KindField, Type: sdk.String, Doc: "what the row adds up"},
 	}
 	for _, f := range own {
-		if !slices.Contains(replaced, f.Name) {
+		if !planned.Replaced(f.Name) {
 			out = append(out, f)
 		}
 	}
@@ -89,34 +59,17 @@ func (s *PlannedSeries) Output(own []sdk.Field) []sdk.Field {
 		number("low", "lower end of an interval that holds the value without noise in 95 of 100 cases"), number("high", "its upper end"))
 }
 
-// Additive reports whether the estimates of a release are its sums, each times one constant.
-func (r *PlannedRelease) Additive() bool { return r.additive || additive(r.Plan.Errors) }
-
 // additive reports whether all figures of a mechanism are its sums, by what it says of their errors.
 func additive(errors []sdk.ExpectedError) bool {
 	return len(errors) > 0 && !slices.ContainsFunc(errors, func(e sdk.ExpectedError) bool { return e.Linear == nil || e.Ratio() })
 }
 
-// Changing are the parameters with which a mechanism tells the change between two periods: its noise calls come for
-// the later period first, and then for the earlier one. Correlation is that of the noise in the sums of the two.
-func (r *PlannedRelease) Changing(correlation float64) (json.RawMessage, error) {
-	var said map[string]json.RawMessage
-	if err := json.Unmarshal(r.Params, &said); err != nil || said["interval"] == nil {
-		return nil, r.noChange()
-	}
-	interval, err := with(said["interval"], "change", map[string]float64{"correlation": correlation})
-	if err != nil {
-		return nil, err
-	}
-	return with(r.Params, "interval", interval)
-}
-
 // tellsChanges returns why a release cannot publish the changes that the job asks for.
 func (r *PlannedRelease) tellsChanges(ctx context.Context, spec *job.Series) error {
-	if r.Additive() || !slices.ContainsFunc(spec.Publish, func(row job.SeriesRow) bool { return row.Kind == job.Change }) {
+	if r.Additive || !slices.ContainsFunc(spec.Publish, func(row job.SeriesRow) bool { return row.Kind == job.Change }) {
 		return nil
 	}
-	req := r.at(r.target)
+	req := r.At(r.Target)
 	var err error
 	if req.Params, err = r.Changing(0); err != nil {
 		return err
@@ -128,7 +81,7 @@ func (r *PlannedRelease) tellsChanges(ctx context.Context, spec *job.Series) err
 	one, err := callsOf(r.Plan.Event, inEpsilon(&r.Job))
 	two, err2 := callsOf(twice.Event, inEpsilon(&r.Job))
 	if err != nil || err2 != nil || len(two) != 2*len(one) {
-		return r.noChange()
+		return r.NoChange()
 	}
 	return nil
 }
@@ -149,11 +102,6 @@ func (r *PlannedRelease) noTrend(spec *job.Series) error {
 		w.Status(), way)
 }
 
-// noChange returns the refusal of a mechanism that cannot compare two periods.
-func (r *PlannedRelease) noChange() error {
-	return fmt.Errorf("%s tells no change between two periods: leave change out of publish", r.Job.Mechanism)
-}
-
 // ExpectedError is an error to expect, and what it would be otherwise.
 type ExpectedError struct {
 	sdk.ExpectedError
@@ -168,19 +116,19 @@ func (r *PlannedRelease) Expected() (out []ExpectedError) {
 		}
 		return out
 	}
-	planned, err := callsOf(r.Plan.Event, r.Series.question.Pure)
+	alone, err := callsOf(r.Plan.Event, r.Series.Question.Pure)
 	if err != nil {
 		return nil
 	}
-	louder := DeviationOf(r.Series.Calls[0]) / DeviationOf(planned[0])
-	if r.Series.Start.Method == series.Alone {
+	louder := planned.DeviationOf(r.Series.Calls[0]) / planned.DeviationOf(alone[0])
+	if r.start.Method == series.Alone {
 		out = append(out, ExpectedError{ExpectedError: sdk.ExpectedError{Field: "value",
 			Note: "noise is independent from period to period: noise that is correlated over time would gain nothing here"}})
 	}
-	if r.Additive() {
-		return append(out, r.Series.errors(louder*r.Plan.Errors[0].NoiseSD)...)
+	if r.Additive {
+		return append(out, r.inSeriesErrors(louder*r.Plan.Errors[0].NoiseSD)...)
 	}
-	rows, most := r.Series.errors(louder), 0.0
+	rows, most := r.inSeriesErrors(louder), 0.0
 	for _, e := range rows {
 		most = math.Max(most, e.NoiseSD)
 	}
@@ -198,30 +146,31 @@ func (r *PlannedRelease) Expected() (out []ExpectedError) {
 	return out
 }
 
-// errors are those of each kind of row, for a figure whose noise in one run has the standard deviation sd: of the row with the
+// inSeriesErrors are those of each kind of row, for a figure whose noise in one run has the standard deviation sd: of the row with the
 // most noise.
-func (s *PlannedSeries) errors(sd float64) (out []ExpectedError) {
-	alone := series.Independent(len(s.periods))
-	single := sd / s.question.Times(s.question.Charge(s.Matrix)) // of one period, if nothing else were published
-	each, anew := single*s.question.Times(s.question.Charge(alone)), single*s.question.Anew()
+func (r *PlannedRelease) inSeriesErrors(sd float64) (out []ExpectedError) {
+	s := r.Series
+	alone := series.Independent(s.Matrix.Periods())
+	single := sd / s.Question.Times(s.Question.Charge(s.Matrix)) // of one period, if nothing else were published
+	each, anew := single*s.Question.Times(s.Question.Charge(alone)), single*s.Question.Anew()
 	for _, kind := range s.Spec.Publish {
 		var worst series.Row
 		most, independent := 0.0, 0.0
-		for _, r := range s.question.Rows {
-			if r.Kind != kind.String() {
+		for _, row := range s.Question.Rows {
+			if row.Kind != kind.String() {
 				continue
 			}
-			if n := sd * s.Matrix.Noise(r); n > most {
-				worst, most = r, n
+			if n := sd * s.Matrix.Noise(row); n > most {
+				worst, most = row, n
 			}
-			independent = math.Max(independent, each*alone.Noise(r))
+			independent = math.Max(independent, each*alone.Noise(row))
 		}
 		e := ExpectedError{ExpectedError: sdk.ExpectedError{Field: "value", Note: kind.String(), NoiseSD: most, Half95: most * normal95}}
-		if row, err := s.Matrix.Decode(worst); err == nil && s.question.Pure {
+		if row, err := s.Matrix.Decode(worst); err == nil && s.Question.Pure {
 			e.Half95 = sd * row.Half(95)
 		}
 		e.Beside = fmt.Sprintf("at the same price %.3g with independent noise, and %.3g if each row were measured anew", independent, anew)
-		if s.Start.Method == series.Alone {
+		if r.start.Method == series.Alone {
 			e.Beside = fmt.Sprintf("at the same price %.3g if each row were measured anew", anew)
 		}
 		out = append(out, e)

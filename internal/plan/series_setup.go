@@ -2,13 +2,12 @@ package plan
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -104,28 +103,13 @@ type SeriesStart struct {
 	sizes  []float64 // of the noise of a run, for each noise call of the mechanism: σ, or the scale of Laplace noise
 }
 
-// StepPlan names one step of the series of a job in the ledger.
-func StepPlan(j *job.Job, period string) string {
-	sum := sha256.Sum256([]byte("dprelease series step 1\n" + j.SeriesDigest() + "\n" + period))
-	return hex.EncodeToString(sum[:])
-}
-
-// StepPlans name all steps.
-func StepPlans(j *job.Job) []string {
-	out := []string{}
-	for _, p := range j.Series[0].Periods.All() {
-		out = append(out, StepPlan(j, p))
-	}
-	return out
-}
-
 // begun returns the setup of a series that an earlier run began, nil where this run begins it. Matrices and noise are those that
 // were debited. // P38
 func begun(ctx context.Context, j *job.Job, past Past) (*SeriesSetup, error) {
 	if len(j.Series) == 0 {
 		return nil, nil
 	}
-	n, err := past.Node(ctx, j, StepPlans(j)[0])
+	n, err := past.Node(ctx, j, planned.StepOf(j).Plans[0])
 	if err != nil || n == nil {
 		return nil, err
 	}
@@ -141,7 +125,7 @@ func begun(ctx context.Context, j *job.Job, past Past) (*SeriesSetup, error) {
 		start := &out.Releases[i]
 		start.matrix = m.Matrix
 		for _, c := range m.Calls {
-			start.sizes = append(start.sizes, sizeOf(c))
+			start.sizes = append(start.sizes, planned.SizeOf(c))
 		}
 	}
 	return out, nil

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/periods"
@@ -15,24 +16,20 @@ import (
 
 // Step returns the step of a job's series: nil where the job has none.
 func (p *Planned) Step() *SeriesStep {
-	at, ok := p.Job.Step()
-	if !ok {
-		return nil
+	if s := planned.StepOf(p.Job); s != nil {
+		return &SeriesStep{s, p}
 	}
-	s := &SeriesStep{At: at, Plans: StepPlans(p.Job), Periods: p.Job.Series[0].Periods.All(), plan: p}
-	return s
+	return nil
 }
 
-// SeriesStep is one step of all releases of a job, which share their periods.
+// SeriesStep is one step of a series, with its prices.
 type SeriesStep struct {
-	At      int
-	Periods []string
-	Plans   []string // of the steps, as the ledger names them
-	plan    *Planned
+	*planned.Step
+	plan *Planned
 }
 
 // sum adds a price over all releases.
-func (s *SeriesStep) sum(of func(*PlannedSeries) *big.Rat) *big.Rat {
+func (s *SeriesStep) sum(of func(*planned.Series) *big.Rat) *big.Rat {
 	total := new(big.Rat)
 	for _, r := range s.plan.Releases() {
 		total.Add(total, of(r.Series))
@@ -44,7 +41,7 @@ func (s *SeriesStep) sum(of func(*PlannedSeries) *big.Rat) *big.Rat {
 func (s *SeriesStep) Largest() *big.Rat {
 	most := new(big.Rat)
 	for p := range s.Periods {
-		if x := s.sum(func(r *PlannedSeries) *big.Rat { return r.Slices[p] }); x.Cmp(most) > 0 {
+		if x := s.sum(func(r *planned.Series) *big.Rat { return r.Slices[p] }); x.Cmp(most) > 0 {
 			most = x
 		}
 	}
@@ -52,10 +49,14 @@ func (s *SeriesStep) Largest() *big.Rat {
 }
 
 // Most prices what the job promises.
-func (s *SeriesStep) Most() *big.Rat { return s.sum(func(r *PlannedSeries) *big.Rat { return r.Most }) }
+func (s *SeriesStep) Most() *big.Rat {
+	return s.sum(func(r *planned.Series) *big.Rat { return r.Most })
+}
 
 // Life prices a unit that is in all periods.
-func (s *SeriesStep) Life() *big.Rat { return s.sum(func(r *PlannedSeries) *big.Rat { return r.Life }) }
+func (s *SeriesStep) Life() *big.Rat {
+	return s.sum(func(r *planned.Series) *big.Rat { return r.Life })
+}
 
 // Pure reports whether prices are in ε; else they are in ρ.
 func (s *SeriesStep) Pure() bool { return s.plan.Releases()[0].Series.Pure }
@@ -89,7 +90,7 @@ func (s *SeriesStep) setup() SeriesSetup {
 	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised,
 		Held: heldBy(s.plan.Job), Pure: s.Pure(), Costs: [3]string{ledger.Up(s.Largest()), ledger.Up(s.Most()), ledger.Up(s.Life())}}
 	for _, r := range s.plan.Releases() {
-		out.Releases = append(out.Releases, r.Series.Start)
+		out.Releases = append(out.Releases, r.start)
 	}
 	return out
 }

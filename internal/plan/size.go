@@ -88,7 +88,7 @@ func assumed(j *job.Job, column string) (mean, sd float64, strata map[string]flo
 func (r *PlannedRelease) cells() int64 {
 	n := r.Plan.Rows
 	if r.Apart {
-		n *= int64(r.Cells.cells)
+		n *= int64(r.Cells.Len())
 	}
 	return max(n, 1)
 }

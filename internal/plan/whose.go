@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
@@ -74,7 +75,7 @@ func (r *PlannedRelease) Whose() Whose {
 	w := r.whose
 	w.Marks, w.Of = slices.Clone(w.Marks), slices.Clone(w.Of)
 	s := r.Series
-	if s == nil || !s.capped || s.question.Units.AtMost >= len(s.periods) {
+	if s == nil || !s.Capped || s.Question.Units.AtMost >= s.Question.Periods {
 		return w
 	}
 	binds := job.Binds("")
@@ -84,7 +85,7 @@ func (r *PlannedRelease) Whose() Whose {
 	switch binds {
 	case job.BindsNever:
 	case job.BindsDefinition:
-		w.Of = append(w.Of, fmt.Sprintf("what counts in at most %d periods", s.question.Units.AtMost))
+		w.Of = append(w.Of, fmt.Sprintf("what counts in at most %d periods", s.Question.Units.AtMost))
 	default:
 		w.marked(MarkPeriods)
 		w.Ends = r.partial()
@@ -106,7 +107,7 @@ func (r *PlannedRelease) settleWhose(j *job.Job) {
 	w := Whose{Ends: EndsBoth}
 	statistic := r.Plan.Estimates()
 	// What is no sum of rows, each times a public constant, can be raised by rows that are left out.
-	r.raises = statistic != sdk.StatisticCount && statistic != sdk.StatisticTotal || r.Weights != nil || !r.Additive() ||
+	r.raises = statistic != sdk.StatisticCount && statistic != sdk.StatisticTotal || r.Weights != nil || !r.Additive ||
 		statistic == sdk.StatisticTotal && r.Public.Population > 0 // it may be a difference around the middle of the bounds
 	if r.Job.CountsUnits() || r.Job.Bounds != "" { // they are about the limit itself
 		r.whose = w
@@ -286,6 +287,22 @@ func (r *PlannedRelease) said(fields []sdk.Field) []sdk.Field {
 	return out
 }
 
+// Published turns the results of a run into those that it publishes: without values that mean nothing, with marks, and without the
+// columns that a release withholds.
+func Published(p *planned.Plan, results map[string]sdk.Result) map[string]sdk.Result {
+	out := map[string]sdk.Result{}
+	for _, r := range p.Planner.(*Planned).Releases() {
+		result := results[r.Job.Name]
+		if r.Series == nil {
+			result = r.blanked(r.InUnits(result))
+		}
+		result = r.Stated(result)
+		result.Columns = slices.DeleteFunc(result.Columns, func(c sdk.ResultColumn) bool { return r.Withheld(p.Job, c.Name) })
+		out[r.Job.Name] = result
+	}
+	return out
+}
+
 // Stated is a result in which the ends of intervals that would mislead are blank, errors hold the random choice inside a cap, and
 // rows carry their marks, those of their relative errors too. It is computed from released numbers and public facts alone.
 func (r *PlannedRelease) Stated(result sdk.Result) sdk.Result { // P41
@@ -302,7 +319,6 @@ func (r *PlannedRelease) Stated(result sdk.Result) sdk.Result { // P41
 	r.addEffect(&out, rows)
 	r.judge(&out, rows)
 	if name := r.StatusColumn(); name != "" {
-		out.Columns = slices.DeleteFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == name }) // of a table without rows
 		out.Columns = append(out.Columns, sdk.ResultColumn{Name: name, String: slices.Repeat([]string{w.Status()}, rows)})
 	}
 	return out

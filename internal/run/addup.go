@@ -6,7 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/samplers"
@@ -14,13 +14,13 @@ import (
 
 // Summer has a mechanism add up rows without noise, and returns a vector for each of its noise calls. A release that is
 // alone shares its process with no other.
-type Summer func(ctx context.Context, rel *plan.PlannedRelease, alone bool,
+type Summer func(ctx context.Context, rel *planned.Release, alone bool,
 	feed func(context.Context, host.RowWriter) error) ([][]int64, error)
 
 // Begins begins a draw of units. In a design with a frame strata holds the unit of the frame of each of them.
-type Begins func(d *plan.PlannedDraw, units int64, strata []int32) (samplers.Selector, error)
+type Begins func(d *planned.Draw, units int64, strata []int32) (samplers.Selector, error)
 
-func begins(d *plan.PlannedDraw, units int64, _ []int32) (samplers.Selector, error) {
+func begins(d *planned.Draw, units int64, _ []int32) (samplers.Selector, error) {
 	return samplers.Begin(d.Design, units)
 }
 
@@ -41,7 +41,7 @@ type remotePart struct {
 }
 
 // add runs the mechanism of a release on the rows of this machine, and keeps what its noise calls add up.
-func (p *remotePart) add(ctx context.Context, rel *plan.PlannedRelease, alone bool,
+func (p *remotePart) add(ctx context.Context, rel *planned.Release, alone bool,
 	feed func(context.Context, host.RowWriter) error) error {
 	vectors, err := p.sum(ctx, rel, alone, feed)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *remotePart) add(ctx context.Context, rel *plan.PlannedRelease, alone bo
 }
 
 // adding begins to add up the rows of a table without noise.
-func adding(p *plan.Planned, t *OpenedTable, sum Summer) *Runner {
+func adding(p *planned.Plan, t *OpenedTable, sum Summer) *Runner {
 	r := New(p, t, nil, Options{Observe: func(Progress) {}})
 	r.part = &remotePart{tally: Tally{Vectors: map[string][][][]int64{}}, sum: sum}
 	return r
@@ -62,7 +62,7 @@ func adding(p *plan.Planned, t *OpenedTable, sum Summer) *Runner {
 
 // AddUp carries a plan out on some rows without noise: it bounds units, draws and adds up as a run does. choices choose
 // the rows that count of each unit; begin begins the draws, nil as a run does. A panic is ErrCrashed.
-func AddUp(ctx context.Context, p *plan.Planned, t *OpenedTable, sum Summer, begin Begins, choices *noise.Source) (*Tally, error) {
+func AddUp(ctx context.Context, p *planned.Plan, t *OpenedTable, sum Summer, begin Begins, choices *noise.Source) (*Tally, error) {
 	r := adding(p, t, sum)
 	if begin != nil {
 		r.begins = begin
@@ -73,7 +73,7 @@ func AddUp(ctx context.Context, p *plan.Planned, t *OpenedTable, sum Summer, beg
 }
 
 // CountUp counts the units of some rows, and the rows in each unit of the frames from which fixed numbers are drawn.
-func CountUp(ctx context.Context, p *plan.Planned, t *OpenedTable, choices *noise.Source) (*Tally, error) {
+func CountUp(ctx context.Context, p *planned.Plan, t *OpenedTable, choices *noise.Source) (*Tally, error) {
 	r := adding(p, t, nil)
 	defer r.closeUnits()
 	out := &Tally{Strata: map[string]map[int32]int64{}}

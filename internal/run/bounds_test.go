@@ -11,6 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/bounds"
@@ -60,7 +61,7 @@ type boundedTable struct {
 
 type boundedShelf struct{}
 
-func (boundedShelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
+func (boundedShelf) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	return within{map[string]sdk.Mechanism{"sum": sumof.Mechanism{}, "bounds": bounds.Mechanism{}}[name], nil}, nil
 }
 
@@ -98,14 +99,14 @@ func (b *boundedTable) run(values []float64, pick int) (selection, call, sdk.Res
 	for _, x := range values {
 		text += fmt.Sprintf("%g\n", x)
 	}
-	opened, err := b.tiny.open(t, b.plan.Planned, map[string]string{b.file: text})
+	opened, err := b.tiny.open(t, b.plan.Plan, map[string]string{b.file: text})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer opened.Close()
 	var calls []call
 	seen := &selection{pick: pick}
-	r := New(b.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
+	r := New(b.plan.Plan, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 	for name, m := range map[string]sdk.Mechanism{"sum": sumof.Mechanism{}, "bounds": bounds.Mechanism{}} {
 		known := &mechanism{idle: []Process{searched{within{m, &calls}, seen}}}
 		r.set.known[name] = func() (*mechanism, error) { return known, nil }
@@ -117,7 +118,7 @@ func (b *boundedTable) run(values []float64, pick int) (selection, call, sdk.Res
 	if err != nil || len(calls) != 1 {
 		t.Fatal(calls, err)
 	}
-	return *seen, calls[0], r.Results["total"]
+	return *seen, calls[0], plan.Published(r.Plan, r.Results)["total"]
 }
 
 // joint is the law of the bound, and the vector of the sum for each bound.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -24,7 +24,7 @@ func (r *Runner) chooseCaps(ctx context.Context, i int, picks *picker, src *nois
 		n++
 		table := rel.Job.Table
 		bins, sd := unitsOf(r.Results[rel.Job.Name])
-		next, err := r.Plan.With(ctx, plan.Found{Rows: map[string]int64{table: r.Plan.Choose(table, bins, sd)}})
+		next, err := r.Plan.With(ctx, planned.Found{Rows: map[string]int64{table: r.Plan.Planner.Choose(table, bins, sd)}})
 		if err != nil {
 			return errKeysPlan
 		}
@@ -37,7 +37,7 @@ func (r *Runner) chooseCaps(ctx context.Context, i int, picks *picker, src *nois
 	return nil
 }
 
-func choosesCap(rel *plan.PlannedRelease) bool { return rel.Job.ChoosesCap() }
+func choosesCap(rel *planned.Release) bool { return rel.Job.ChoosesCap() }
 
 // unitsOf reads the noisy numbers of units by their rows, and the standard deviation of the noise in each.
 func unitsOf(result sdk.Result) (bins []float64, sd float64) {

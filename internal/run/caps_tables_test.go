@@ -99,14 +99,14 @@ func (c *cappedTables) run(units [][2]int, caps [2]int64) (*Runner, []call) {
 	for name, text := range texts {
 		files[filepath.Join(c.dir, name)] = text
 	}
-	opened, err := c.tiny.open(t, c.plan.Planned, files)
+	opened, err := c.tiny.open(t, c.plan.Plan, files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer opened.Close()
 	var calls []call
 	bins := [][]int64{histograms[caps[0]], histograms[caps[1]]}
-	r := New(c.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
+	r := New(c.plan.Plan, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 	for name, m := range map[string]Process{"count": within{count.Mechanism{}, &calls}, "unit_rows": inTurn{within{unitrows.Mechanism{}, &calls}, &bins}} {
 		known := &mechanism{idle: []Process{m, m, m}}
 		r.set.known[name] = func() (*mechanism, error) { return known, nil }

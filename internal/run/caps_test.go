@@ -11,6 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/plugins/count"
@@ -49,7 +50,7 @@ func (c chosen) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(con
 
 type cappedShelf struct{}
 
-func (cappedShelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
+func (cappedShelf) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	return within{map[string]sdk.Mechanism{"count": count.Mechanism{}, "unit_rows": unitrows.Mechanism{}}[name], nil}, nil
 }
 
@@ -109,13 +110,13 @@ func (c *cappedTable) run(units []int, bins []int64) seen {
 			text += fmt.Sprintf("%d,1\n", u)
 		}
 	}
-	opened, err := c.tiny.open(t, c.plan.Planned, map[string]string{c.file: text})
+	opened, err := c.tiny.open(t, c.plan.Plan, map[string]string{c.file: text})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer opened.Close()
 	var calls []call
-	r := New(c.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
+	r := New(c.plan.Plan, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 	for name, m := range map[string]chosen{"count": {within{count.Mechanism{}, &calls}, nil}, "unit_rows": {within{unitrows.Mechanism{}, &calls}, bins}} {
 		known := &mechanism{idle: []Process{m}}
 		r.set.known[name] = func() (*mechanism, error) { return known, nil }
@@ -127,7 +128,7 @@ func (c *cappedTable) run(units []int, bins []int64) seen {
 	for i, n := range calls[0].vector {
 		exact[i] = float64(n)
 	}
-	out := seen{bins: calls[0].vector, rows: r.Plan.Job.Dataset.Cap.Rows, vector: calls[1].vector[0], cap: r.Plan.Choose("", exact, 0), result: r.Results["rows"]}
+	out := seen{bins: calls[0].vector, rows: r.Plan.Job.Dataset.Cap.Rows, vector: calls[1].vector[0], cap: r.Plan.Planner.Choose("", exact, 0), result: r.Results["rows"]}
 	for i, call := range calls {
 		out.scales[i] = call.event.(privacy.DiscreteLaplace).Scale
 	}

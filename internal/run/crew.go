@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/dprelease/dprelease/internal/guard"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 )
@@ -92,6 +92,6 @@ func (c *crew) close() {
 const mostShared = 1 << 22
 
 // alone reports whether a release wants a process for itself.
-func (r *Runner) alone(rel *plan.PlannedRelease) bool {
+func (r *Runner) alone(rel *planned.Release) bool {
 	return r.Table.Rows()*int64(1+len(rel.Plan.Columns))+rel.Plan.Rows > mostShared
 }

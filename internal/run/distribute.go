@@ -12,7 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
@@ -56,14 +56,14 @@ var (
 )
 
 // NewOrder is the order for a job, without its key and counts.
-func NewOrder(p *plan.Planned, t *OpenedTable) (*Order, error) {
+func NewOrder(p *planned.Plan, t *OpenedTable) (*Order, error) {
 	o := &Order{Rows: t.Rows()}
 	var err error
 	if o.Job, err = p.Job.Pack(); err == nil {
 		o.Plan, err = p.Digest()
 	}
 	o.Told = told(p)
-	splits, shards, _ := plan.Parts(p.Job)
+	splits, shards, _ := p.Job.Parts()
 	if p.Job.Dataset.Key.Column != "" {
 		o.Shards = shards
 	}
@@ -192,7 +192,7 @@ func (r *Runner) gather(ctx context.Context, src *noise.Source) (*sums, error) {
 
 // draws reports whether a draw has a design of some sort.
 func (r *Runner) draws(sort func(samplers.Design) bool) bool {
-	return slices.ContainsFunc(r.Plan.Draws, func(d *plan.PlannedDraw) bool { return sort(d.Design) })
+	return slices.ContainsFunc(r.Plan.Draws, func(d *planned.Draw) bool { return sort(d.Design) })
 }
 
 // count has the units of each shard counted, and the rows in each unit of a frame of each part or shard, and compares
@@ -233,7 +233,7 @@ func (r *Runner) count(ctx context.Context, order Order) (units []int64, have fr
 
 // CountFrames has the engine compare the table with the public frames before the debit, as a run on one machine does.
 // Where a unit of privacy has several rows, that is done after the debit: who is a unit is private.
-func CountFrames(ctx context.Context, p *plan.Planned, t *OpenedTable, e Engine) error {
+func CountFrames(ctx context.Context, p *planned.Plan, t *OpenedTable, e Engine) error {
 	r := New(p, t, nil, Options{Observe: func(Progress) {}, Engine: e})
 	order, err := NewOrder(p, t)
 	if err != nil || order.Shards > 0 || !r.draws(samplers.FixedUnits) {

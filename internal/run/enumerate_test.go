@@ -20,6 +20,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/finish"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
@@ -148,7 +149,7 @@ type shelf struct{ calls *[]call }
 var mechanisms = map[string]sdk.Mechanism{"count": count.Mechanism{}, "sum": sumof.Mechanism{}, "mean": mean.Mechanism{}, "unit_rows": unitrows.Mechanism{},
 	"declared": declared{}}
 
-func (s shelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
+func (s shelf) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	return within{mechanisms[name], s.calls}, nil
 }
 
@@ -312,7 +313,7 @@ func (w *world) law(units [][]row) law {
 // walk walks through all choices that a run of a plan makes. texts are the tables, by the paths of their files.
 func (w *world) walk(p *plan.Priced, units [][]row, texts map[string]string) law {
 	t, ctx, calls := w.t, w.t.Context(), &w.calls
-	opened, err := w.tables.open(t, p.Planned, texts)
+	opened, err := w.tables.open(t, p.Plan, texts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,13 +323,13 @@ func (w *world) walk(p *plan.Priced, units [][]row, texts map[string]string) law
 	ids := map[string]int64{}
 	mass, rest := noisetest.Explore(1e-9, func(choose func(uint64) uint64) int64 {
 		*calls = nil
-		r := New(p.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
+		r := New(p.Plan, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 		for _, rel := range p.Releases() {
 			name := rel.Job.Mechanism
 			known := &mechanism{idle: slices.Repeat([]Process{within{mechanisms[name], calls}}, len(p.Releases()))}
 			r.set.known[name] = func() (*mechanism, error) { return known, nil }
 		}
-		r.begins = func(drawn *plan.PlannedDraw, n int64, _ []int32) (samplers.Selector, error) {
+		r.begins = func(drawn *planned.Draw, n int64, _ []int32) (samplers.Selector, error) {
 			d := drawn.Design
 			if _, ok := d.(*samplers.Gathered); ok && d.Event(nil) == nil { // it takes the whole table, and has no choice
 				return samplers.Begin(d, n)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
@@ -17,11 +17,11 @@ import (
 
 // choose plans with the groups that are selected in private (P25): on the drawn and filtered
 // rows, those of capped units, once for each selection.
-func (r *Runner) choose(ctx context.Context, d *plan.PlannedDraw, picks *picker, src *noise.Source) error {
+func (r *Runner) choose(ctx context.Context, d *planned.Draw, picks *picker, src *noise.Source) error {
 	if len(d.Keys) == 0 {
 		return nil
 	}
-	found := plan.Found{Keys: map[string][]string{}}
+	found := planned.Found{Keys: map[string][]string{}}
 	for _, k := range d.Keys {
 		var err error
 		if found.Keys[k.Job.Name], err = r.selection(ctx, d, k, picks, src.Child()); err != nil {
@@ -46,9 +46,9 @@ var (
 
 // selection counts the units that have each value of a group column, and lets the rule decide
 // which values are published.
-func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.PlannedKeys, picks *picker,
+func (r *Runner) selection(ctx context.Context, d *planned.Draw, k *planned.Keys, picks *picker,
 	src *noise.Source) ([]string, error) {
-	at := slices.IndexFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Name == k.Job.Name })
+	at := slices.IndexFunc(d.Releases, func(rel *planned.Release) bool { return rel.Job.Name == k.Job.Name })
 	rel := d.Releases[at]
 	of := r.view(rel)
 	picks, one := picks.on(of), &sink{cap: of.capped(rel)}
@@ -192,7 +192,7 @@ func (p *pairs) add(b block, mask []byte) error {
 }
 
 // group reads a group column of a release and its condition, which goes to a sink.
-func (v *tableView) group(rel *plan.PlannedRelease, column string, to *sink) (*reading, error) {
+func (v *tableView) group(rel *planned.Release, column string, to *sink) (*reading, error) {
 	s := &sample{job: v.job}
 	s.want(column)
 	if rel.Job.Where.Said() {
@@ -202,7 +202,7 @@ func (v *tableView) group(rel *plan.PlannedRelease, column string, to *sink) (*r
 }
 
 // numberKeys numbers the values of the group column of a release, of all rows that count.
-func (v *tableView) numberKeys(ctx context.Context, rel *plan.PlannedRelease) (*units.Index, error) {
+func (v *tableView) numberKeys(ctx context.Context, rel *planned.Release) (*units.Index, error) {
 	one := &sink{}
 	in, err := v.group(rel, rel.Job.Unlisted(&v.job.Dataset), one)
 	if err != nil {
@@ -246,9 +246,12 @@ func keyedCells(index *units.Index, first int64, codes []int32, cells int) error
 }
 
 // nothing is the result of a release without groups.
-func nothing(rel *plan.PlannedRelease) sdk.Result {
+func nothing(rel *planned.Release) sdk.Result {
 	var out sdk.Result
-	for _, f := range rel.Output() {
+	for _, f := range rel.Plan.Output {
+		if rel.Cells.Labelled(f.Name) {
+			continue
+		}
 		c := sdk.ResultColumn{Name: f.Name}
 		switch f.Type {
 		case sdk.Float64:
@@ -260,5 +263,6 @@ func nothing(rel *plan.PlannedRelease) sdk.Result {
 		}
 		out.Columns = append(out.Columns, c)
 	}
+	out.Columns = slices.Concat(rel.Cells.Values(nil), out.Columns)
 	return out
 }

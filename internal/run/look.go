@@ -8,7 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -18,7 +18,7 @@ import (
 type Look struct{ r *Runner }
 
 // NewLook begins to look at the tables of a plan, which were opened in the order of Planned.Tables.
-func NewLook(p *plan.Planned, tables []*table.Table) (*Look, error) {
+func NewLook(p *planned.Plan, tables []*table.Table) (*Look, error) {
 	soft := *p
 	soft.Job = softened(p.Job)
 	all := &OpenedTable{memory: Memory() / int64(len(tables))}
@@ -162,14 +162,14 @@ func (l *Look) CapDrops(ctx context.Context, i int) (out []CapDrop, err error) {
 }
 
 // Strata counts the units that a draw finds in each unit of its frame, NoUnit among them.
-func (l *Look) Strata(ctx context.Context, d *plan.PlannedDraw) (map[int32]int64, error) {
+func (l *Look) Strata(ctx context.Context, d *planned.Draw) (map[int32]int64, error) {
 	units, err := l.r.strata(ctx, d)
 	return samplers.CountUnits(units), err
 }
 
 // Seen counts the rows of a table that a release reads, or the units where units are folded.
 type Seen struct {
-	Release  *plan.PlannedRelease
+	Release  *planned.Release
 	Rows     int64 // or units
 	Filtered int64 // that do not pass its conditions
 	Left     int64 // that pass, and have a value missing or not listed
@@ -187,7 +187,7 @@ type Seen struct {
 // Releases looks at what the releases of the job read of a table.
 func (l *Look) Releases(ctx context.Context, i int) (all []*Seen, err error) {
 	v := l.r.views[i]
-	listed := func(rel *plan.PlannedRelease) bool {
+	listed := func(rel *planned.Release) bool {
 		return l.r.view(rel) == v && rel.Job.Measures == "" && rel.Job.Bounds == ""
 	}
 	for _, batch := range l.r.batches(l.r.Plan.Releases(), listed) {
@@ -269,7 +269,7 @@ func (g *Seen) count(b block, mask []byte, left, beyond []bool) {
 }
 
 // seen begins to look at one release.
-func (v *tableView) seen(rel *plan.PlannedRelease, s *sample) *Seen {
+func (v *tableView) seen(rel *planned.Release, s *sample) *Seen {
 	g, cells := &Seen{Release: rel, Counts: map[int32]int64{}, Units: s.folded}, 1.0
 	var categories []job.Column
 	for i, name := range slices.Concat(rel.Job.By, rel.Plan.Columns) {
@@ -289,7 +289,7 @@ func (v *tableView) seen(rel *plan.PlannedRelease, s *sample) *Seen {
 		}
 	}
 	if len(categories) > 0 && cells <= math.MaxInt32 {
-		g.By, g.cells = categories, newCelled(&plan.Cells{By: categories}, s)
+		g.By, g.cells = categories, newCelled(&planned.Cells{By: categories}, s)
 	}
 	if rel.Job.Where.Said() && !s.folded {
 		g.to.masks = append(g.to.masks, s.condition(rel.Job.Where))

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
@@ -37,7 +36,6 @@ type mechanism struct {
 	builtin  bool
 	sha256   string
 	about    sdk.Description
-	validate func(params json.RawMessage) error
 	level    sandbox.Level
 	texts    *catalog.Texts // nil: whatever it says
 	approval *job.Approval  // nil: the job names the file itself
@@ -89,7 +87,7 @@ func NewMechanisms(ctx context.Context, j *job.Job, from Programs) *Mechanisms {
 }
 
 // Get returns the mechanism of a release, started and asked what it is.
-func (m *Mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error) {
+func (m *Mechanisms) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	k, err := m.known[name]()
 	if err != nil {
 		return nil, blamed(err)
@@ -101,7 +99,7 @@ func (m *Mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error)
 func blamed(err error) error {
 	var p *host.Error
 	if errors.As(err, &p) && p.Code != host.CodeRefused {
-		return &plan.Fault{Code: p.Code, Err: p}
+		return &planned.Fault{Code: p.Code, Err: p}
 	}
 	return err
 }
@@ -159,8 +157,7 @@ func (k *mechanism) meet(ctx context.Context, p *host.Plugin) (err error) {
 			return k.differs(elsewhere)
 		}
 	}
-	k.validate, err = plan.Parameters(k.about.Params)
-	return err
+	return nil
 }
 
 const elsewhere = "another process, in another folder and environment, was told something else"
@@ -280,6 +277,3 @@ func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 
 // Confined returns how the mechanism's processes are confined.
 func (k *mechanism) Confined() string { return k.level.String() }
-
-// Validate holds the parameters of a release to the mechanism's schema.
-func (k *mechanism) Validate(raw json.RawMessage) error { return k.validate(raw) }

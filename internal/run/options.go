@@ -3,7 +3,7 @@ package run
 import (
 	"time"
 
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -45,7 +45,7 @@ const progressSteps = 20
 // progress reports how much of a draw's scans is done. Every run reports each step once
 // and in order, and so does a run on an empty table: how many steps one scan passes at
 // a time follows from the number of rows, which is secret under add-remove (P19).
-func (r *Runner) progress(d *plan.PlannedDraw, scan, scans int) func(rows int64) {
+func (r *Runner) progress(d *planned.Draw, scan, scans int) func(rows int64) {
 	total := r.Table.Rows()
 	before, after := progressSteps*int64(scan)/int64(scans), progressSteps*int64(scan+1)/int64(scans)
 	last := before

@@ -13,7 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
@@ -24,7 +24,7 @@ import (
 
 // Runner is a job whose budget is spent.
 type Runner struct {
-	Plan      *plan.Planned // with what the run has found so far
+	Plan      *planned.Plan // with what the run has found so far
 	Table     *OpenedTable
 	options   Options
 	Private   *diagnostics // nil unless asked for
@@ -39,7 +39,7 @@ type Runner struct {
 	sums       *sums       // what such machines have added up, else nil
 
 	mu      sync.Mutex
-	Results map[string]sdk.Result
+	Results map[string]sdk.Result    // as they were released
 	made    map[string]privacy.Event // what each release, and each selection of keys, did to the sample
 }
 
@@ -70,7 +70,7 @@ func (r *Runner) Made() []privacy.Event {
 }
 
 // keysOf names the selection of keys of a release among what a run makes.
-func keysOf(k *plan.PlannedKeys) string { return k.Job.Name + "\nkeys" }
+func keysOf(k *planned.Keys) string { return k.Job.Name + "\nkeys" }
 
 // note takes note of what was done to the sample of a draw.
 func (r *Runner) note(name string, e privacy.Event) {
@@ -79,17 +79,15 @@ func (r *Runner) note(name string, e privacy.Event) {
 	r.made[name] = e
 }
 
-// keep takes note of a result as it is published: with its marks, and without the columns that the release withholds.
-func (r *Runner) keep(rel *plan.PlannedRelease, result sdk.Result) {
-	result = rel.Stated(result)
-	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return rel.Withheld(r.Plan.Job, c.Name) })
+// keep takes note of a result.
+func (r *Runner) keep(rel *planned.Release, result sdk.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Results[rel.Job.Name], r.made[rel.Job.Name] = result, rel.Event()
 }
 
 // New begins to carry out a plan.
-func New(p *plan.Planned, t *OpenedTable, set *Mechanisms, o Options) *Runner {
+func New(p *planned.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
 	r := &Runner{
 		begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o),
 		Results: map[string]sdk.Result{}, made: map[string]privacy.Event{}, Recorders: map[string]*samplers.Recorder{},
@@ -189,30 +187,30 @@ func (r *Runner) draw(ctx context.Context, i int, src *noise.Source) error {
 }
 
 // empty reports whether a release has groups, and no value of them was selected.
-func empty(rel *plan.PlannedRelease) bool { return rel.Cells != nil && rel.Cells.Len() == 0 }
+func empty(rel *planned.Release) bool { return rel.Cells != nil && rel.Cells.Len() == 0 }
 
 // isSearch reports whether a release is run, and finds the bounds of a column; isOther whether
 // it is run, and does not.
-func isSearch(rel *plan.PlannedRelease) bool { return !empty(rel) && rel.Job.Bounds != "" }
-func isOther(rel *plan.PlannedRelease) bool {
+func isSearch(rel *planned.Release) bool { return !empty(rel) && rel.Job.Bounds != "" }
+func isOther(rel *planned.Release) bool {
 	return !empty(rel) && rel.Job.Bounds == "" && !rel.Job.ChoosesCap()
 }
 
 // bound plans with the bounds that searches found.
-func (r *Runner) bound(ctx context.Context, searches [][]*plan.PlannedRelease) (err error) {
-	found := map[string]plan.Bounds{}
+func (r *Runner) bound(ctx context.Context, searches [][]*planned.Release) (err error) {
+	found := map[string]planned.Bounds{}
 	for _, rel := range slices.Concat(searches...) {
 		if found[rel.Job.Table] == nil {
-			found[rel.Job.Table] = plan.Bounds{}
+			found[rel.Job.Table] = planned.Bounds{}
 		}
 		found[rel.Job.Table][rel.Job.Bounds] = r.Results[rel.Job.Name].Columns[0].Float64[0]
 	}
-	r.Plan, err = r.Plan.With(ctx, plan.Found{Bounds: found})
+	r.Plan, err = r.Plan.With(ctx, planned.Found{Bounds: found})
 	return err
 }
 
 // begin begins to draw a sample.
-func (r *Runner) begin(ctx context.Context, d *plan.PlannedDraw) (*picker, error) {
+func (r *Runner) begin(ctx context.Context, d *planned.Draw) (*picker, error) {
 	strata, err := r.strata(ctx, d)
 	if err != nil {
 		return nil, err
@@ -221,7 +219,7 @@ func (r *Runner) begin(ctx context.Context, d *plan.PlannedDraw) (*picker, error
 	if err != nil {
 		return nil, err
 	}
-	bounded := slices.ContainsFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Bounds != "" })
+	bounded := slices.ContainsFunc(d.Releases, func(rel *planned.Release) bool { return rel.Job.Bounds != "" })
 	picks := newPicker(selector, strata, len(d.Releases) > together || len(d.Keys) > 0 || bounded)
 	picks.recorder = r.Recorders[d.Name]
 	if err := picks.takeAll(d.Design, r.population); err != nil || r.index == nil {
@@ -244,7 +242,7 @@ func (r *Runner) closeUnits() {
 const lastWords = 2 * time.Second
 
 // feed runs some releases side by side on one scan of the sample.
-func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.PlannedRelease, picks *picker, src *noise.Source,
+func (r *Runner) feed(ctx context.Context, d *planned.Draw, batch []*planned.Release, picks *picker, src *noise.Source,
 	progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -254,7 +252,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 		picks = picks.ofUnits()
 	}
 	s := &sample{picker: picks, source: of.source(batch[0]), content: of.table.Content, job: of.job, lookups: of.table.lookups,
-		found:  r.Plan.Bounds(batch[0].Job.Table),
+		found:  r.Plan.Found.Bounds[batch[0].Job.Table],
 		folded: folded, present: folded && (batch[0].Job.Where.Said() || of.job.Dataset.MayVanish()), progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))
@@ -332,7 +330,7 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 }
 
 // release runs one mechanism and holds it to its plan.
-func (r *Runner) release(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source,
+func (r *Runner) release(ctx context.Context, rel *planned.Release, src *noise.Source,
 	feed func(context.Context, host.RowWriter) error) error {
 	var result sdk.Result
 	var err error
@@ -347,19 +345,19 @@ func (r *Runner) release(ctx context.Context, rel *plan.PlannedRelease, src *noi
 	if err != nil || r.part != nil {
 		return err
 	}
-	r.keep(rel, rel.Blanked(rel.InUnits(result)))
+	r.keep(rel, result)
 	return nil
 }
 
 // finished reports to the observer that a release is made, unless a part of it is.
-func (r *Runner) finished(rel *plan.PlannedRelease) {
+func (r *Runner) finished(rel *planned.Release) {
 	if r.part == nil {
 		r.options.Observe(Progress{Kind: "release-done", Release: rel.Job.Name})
 	}
 }
 
 // once runs a mechanism once.
-func (r *Runner) once(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source,
+func (r *Runner) once(ctx context.Context, rel *planned.Release, src *noise.Source,
 	feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	if r.part != nil {
 		return sdk.Result{}, r.part.add(ctx, rel, r.alone(rel), feed)
@@ -398,7 +396,7 @@ func (r *Runner) once(ctx context.Context, rel *plan.PlannedRelease, src *noise.
 
 // late confines the result of a plugin that declared its finish after rows were read: the constants of
 // the finish may come from one.
-func late(rel *plan.PlannedRelease, mech *mechanism, result *sdk.Result) error {
+func late(rel *planned.Release, mech *mechanism, result *sdk.Result) error {
 	if !rel.Replanned || mech.builtin || rel.Plan.Finish == nil {
 		return nil
 	}
@@ -410,7 +408,7 @@ func late(rel *plan.PlannedRelease, mech *mechanism, result *sdk.Result) error {
 
 // apart keeps the rows of the sample by cell, and then runs the mechanism on each cell
 // (P11). Cells without rows are released like the others.
-func (r *Runner) apart(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source,
+func (r *Runner) apart(ctx context.Context, rel *planned.Release, src *noise.Source,
 	feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	// As many releases as are fed at once share the memory of the table, and rows that are read again take as much as those in
 	// memory.

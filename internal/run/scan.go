@@ -8,7 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -224,7 +224,7 @@ type sample struct {
 	picker     *picker
 	progress   func(rows int64)
 	done       func(rows int64, columns []*Preparer) // told what the scan saw
-	found      plan.Bounds                           // the bounds of columns that searches found
+	found      planned.Bounds                        // the bounds of columns that searches found
 }
 
 // want adds a column to the scan and returns where it stands.

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/periods"
@@ -32,9 +32,9 @@ func ReadMeasurement(data []byte) (*Measurement, error) {
 }
 
 // Adds lists the periods that a step adds up, itself among them: those with a factor in some release.
-func Adds(p *plan.Planned, step int) (out []int) {
+func Adds(p *planned.Plan, step int) (out []int) {
 	for s := range step + 1 {
-		if slices.ContainsFunc(p.Releases(), func(r *plan.PlannedRelease) bool { return r.Series.Matrix.Run(step)[s] != 0 }) {
+		if slices.ContainsFunc(p.Releases(), func(r *planned.Release) bool { return r.Series.Matrix.Run(step)[s] != 0 }) {
 			out = append(out, s)
 		}
 	}
@@ -49,7 +49,7 @@ func Adds(p *plan.Planned, step int) (out []int) {
 // Gaussian or Laplace noise on each coordinate. x_s are the sums that the mechanism makes of slice s by itself. Nothing else
 // that depends on rows leaves it, and the noise is forgotten. made holds the factors and the noise that it used, release by
 // release: the seal compares them with what was debited. Proof: series.proof.md. // P31, P38
-func Measure(p *plan.Planned, step int, sums map[int]*SliceSums) (m *Measurement, made []periods.Series, err error) {
+func Measure(p *planned.Plan, step int, sums map[int]*SliceSums) (m *Measurement, made []periods.Series, err error) {
 	src, err := noise.NewSource()
 	if err != nil {
 		return nil, nil, errNoRandomness
@@ -74,7 +74,7 @@ func Measure(p *plan.Planned, step int, sums map[int]*SliceSums) (m *Measurement
 }
 
 // weighed adds up Σ C_ts·x_s for each noise call, without noise. factors are those by which slices were added, by release.
-func weighed(p *plan.Planned, step int, sums map[int]*SliceSums) (out map[string][][]*big.Int, factors map[string][]int64, err error) {
+func weighed(p *planned.Plan, step int, sums map[int]*SliceSums) (out map[string][][]*big.Int, factors map[string][]int64, err error) {
 	out, factors = map[string][][]*big.Int{}, map[string][]int64{}
 	for _, rel := range p.Releases() {
 		factors[rel.Job.Name] = make([]int64, step+1)
@@ -95,7 +95,7 @@ func weighed(p *plan.Planned, step int, sums map[int]*SliceSums) (out map[string
 }
 
 // sums has a mechanism add up in its own process. It is a Summer.
-func (m *Mechanisms) sums(ctx context.Context, rel *plan.PlannedRelease, alone bool,
+func (m *Mechanisms) sums(ctx context.Context, rel *planned.Release, alone bool,
 	feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
 	mech, err := m.known[rel.Job.Mechanism]()
 	if err != nil {
@@ -112,7 +112,7 @@ func (m *Mechanisms) sums(ctx context.Context, rel *plan.PlannedRelease, alone b
 var errMeasured = errors.New("the sums of a slice do not fit the plan")
 
 // weigh adds the sums of one slice, times a factor, to what a run measures.
-func weigh(into map[string][][]*big.Int, rel *plan.PlannedRelease, runs [][][]int64, factor int64) error {
+func weigh(into map[string][][]*big.Int, rel *planned.Release, runs [][][]int64, factor int64) error {
 	if len(runs) != 1 || len(runs[0]) != len(rel.Series.Calls) {
 		return errMeasured
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/ledger"
@@ -16,12 +17,12 @@ import (
 func (y *yearly) begin(l *ledger.Ledger) {
 	y.t.Helper()
 	j := y.plan.Job.AtPeriod(threePeriods[0])
-	q, err := (&plan.Priced{Planned: y.plan}).Request(nil)
+	q, err := (&plan.Priced{Planned: y.plan.Planner.(*plan.Planned)}).Request(nil)
 	if err != nil {
 		y.t.Fatal(err)
 	}
 	q.Account, q.Opening, q.Job, q.Digest = plan.AccountOf(j), plan.OpeningOf(plan.LimitOf(j)), j.Name, j.Digest()
-	q.Plan, q.Content, q.SliceKind, q.Steps[0].Does.At = y.plan.Step().Plans[0], ledger.SeriesContent, ledger.TextSlices, 1
+	q.Plan, q.Content, q.SliceKind, q.Steps[0].Does.At = planned.StepOf(y.plan.Job).Plans[0], ledger.SeriesContent, ledger.TextSlices, 1
 	if _, err := l.Debit(y.t.Context(), q); err != nil {
 		y.t.Fatal(err)
 	}

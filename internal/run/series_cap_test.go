@@ -9,6 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/plugins/builtin"
@@ -112,11 +113,11 @@ func TestNoNeighboursBeatAWeightedSeries(t *testing.T) {
 // strangers are the mechanisms of this program as if somebody else had written them.
 type strangers struct{ inprocess.Mechanisms }
 
-type stranger struct{ plan.Mechanism }
+type stranger struct{ planned.Mechanism }
 
 func (stranger) Origin() (builtin bool, sha256 string) { return false, "00" }
 
-func (s strangers) Get(ctx context.Context, name string) (plan.Mechanism, error) {
+func (s strangers) Get(ctx context.Context, name string) (planned.Mechanism, error) {
 	m, err := s.Mechanisms.Get(ctx, name)
 	return stranger{m}, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/privacy"
@@ -29,7 +30,7 @@ var threePeriods = []string{"2026-01", "2026-02", "2026-03"}
 type yearly struct {
 	t    *testing.T
 	file string
-	plan *plan.Planned
+	plan *planned.Plan
 }
 
 // newYearly plans a series for units in up to so many periods, whom nothing holds to them.
@@ -83,7 +84,7 @@ output: {dir: out}
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.plan = p.Planned
+	y.plan = p.Plan
 	return y
 }
 
@@ -148,7 +149,7 @@ func (y *yearly) steps(units []life, broken func(*Slices)) (out []measured) {
 }
 
 // apart is Σ‖δ‖²/2σ² of some runs on two tables, over the noise calls of a release; for Laplace noise Σ‖δ‖₁/b.
-func (y *yearly) apart(rel *plan.PlannedRelease, a, b []measured) float64 {
+func (y *yearly) apart(rel *planned.Release, a, b []measured) float64 {
 	price := 0.0
 	for t := range a {
 		for k, v := range a[t][rel.Job.Name] {
@@ -187,7 +188,7 @@ var others = []life{{{{0, 0}}, {{1, 1}}, {{0, 0}}}, {{{2, 1}}, {{0, 0}}, {{-1, 1
 func float(r *big.Rat) float64 { f, _ := r.Float64(); return f }
 
 // price returns the charge of a unit of some periods: the least of the prices that hold for it.
-func price(s *plan.PlannedSeries, in []int, atMost int) float64 {
+func price(s *planned.Series, in []int, atMost int) float64 {
 	switch {
 	case len(in) == 1:
 		return float(s.Slices[in[0]])
@@ -250,7 +251,7 @@ func TestBrokenSeriesAreCaught(t *testing.T) {
 	}
 }
 
-func broken(t *testing.T, y *yearly, rel *plan.PlannedRelease) {
+func broken(t *testing.T, y *yearly, rel *planned.Release) {
 	base := y.steps(others, nil)
 	run := func(l life, broken func(*Slices)) []measured {
 		return y.steps(append(slices.Clone(others), l), broken)
@@ -372,7 +373,7 @@ func TestRevisedRowsMeetBothSigns(t *testing.T) {
 }
 
 // reprice gives a release another matrix, at the price of that.
-func (y *yearly) reprice(rel *plan.PlannedRelease, m series.Matrix) {
+func (y *yearly) reprice(rel *planned.Release, m series.Matrix) {
 	y.t.Helper()
 	rel.Series.Matrix = m
 	var err error

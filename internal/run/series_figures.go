@@ -10,7 +10,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -42,7 +42,7 @@ type decoded struct {
 
 // decode makes the noisy sums of a row from the measurements.
 func decode(m series.Matrix, stretch job.SeriesStretch, noisy [][][]float64) (decoded, error) {
-	e, err := m.Decode(plan.RowOf(stretch, 1))
+	e, err := m.Decode(planned.RowOf(stretch, 1))
 	if err != nil {
 		return decoded{}, err
 	}
@@ -66,7 +66,7 @@ func decode(m series.Matrix, stretch job.SeriesStretch, noisy [][][]float64) (de
 }
 
 // figures is one release, with the rows of each period after those of the one before.
-func figures(ctx context.Context, rel *plan.PlannedRelease, set *Mechanisms, measured []*Measurement) (sdk.Result, error) {
+func figures(ctx context.Context, rel *planned.Release, set *Mechanisms, measured []*Measurement) (sdk.Result, error) {
 	var noisy [][][]float64 // by run, call and coordinate
 	for _, m := range measured {
 		var calls [][]float64
@@ -105,7 +105,7 @@ func figures(ctx context.Context, rel *plan.PlannedRelease, set *Mechanisms, mea
 			break
 		}
 		row, err := decode(rel.Series.Matrix, s, noisy)
-		if err == nil && s.Less >= 0 && !rel.Additive() {
+		if err == nil && s.Less >= 0 && !rel.Additive {
 			err = f.addChange(ctx, s, noisy)
 		} else if err == nil {
 			err = f.add(ctx, row)
@@ -119,7 +119,7 @@ func figures(ctx context.Context, rel *plan.PlannedRelease, set *Mechanisms, mea
 
 // figurer turns noisy sums into the rows of a release.
 type figurer struct {
-	rel     *plan.PlannedRelease
+	rel     *planned.Release
 	from    *host.Plugin
 	lengths []int // of the vectors
 
@@ -151,7 +151,7 @@ func (f *figurer) asked(times ...float64) sdk.ReleaseRequest {
 	var events []privacy.Event
 	for _, by := range times {
 		for _, c := range f.rel.Series.Calls {
-			events = append(events, plan.Louder(c, by))
+			events = append(events, planned.Louder(c, by))
 		}
 	}
 	if req.Plan.Event = events[0]; len(events) > 1 {
@@ -175,7 +175,7 @@ func (f *figurer) learn(ctx context.Context) (err error) {
 			some[k][i] = ramp + rampStep*int64(i)
 		}
 	}
-	if f.blank, err = f.from.Figures(ctx, f.asked(1), zero); err != nil || len(f.lengths) != 1 || !f.rel.Additive() {
+	if f.blank, err = f.from.Figures(ctx, f.asked(1), zero); err != nil || len(f.lengths) != 1 || !f.rel.Additive {
 		return err
 	}
 	up, err := f.from.Figures(ctx, f.asked(1), some)
@@ -219,7 +219,7 @@ func (f *figurer) add(ctx context.Context, d decoded) error {
 		}
 		return f.put(d.stretch, result, f.wide(d))
 	}
-	base, noise := estimateOf(f.blank), math.Abs(f.unit)*d.times*plan.DeviationOf(f.rel.Series.Calls[0])
+	base, noise := estimateOf(f.blank), math.Abs(f.unit)*d.times*planned.DeviationOf(f.rel.Series.Calls[0])
 	half := f.wide(d)*noise + math.Abs(f.unit)*d.estimate.Step()/2 // to the middle between two values of the noise
 	var value, sd, low, high []float64
 	for i, x := range d.sums[0] {
@@ -274,7 +274,7 @@ func (f *figurer) put(s job.SeriesStretch, result sdk.Result, wide float64) erro
 	if value.Float64 == nil || sd.Float64 == nil {
 		return errMeasured
 	}
-	if f.rel.Additive() || low.Float64 == nil || high.Float64 == nil {
+	if f.rel.Additive || low.Float64 == nil || high.Float64 == nil {
 		low, high = sdk.ResultColumn{Blank: value.Blank}, sdk.ResultColumn{Blank: value.Blank}
 		for i, v := range value.Float64 {
 			half := wide * sd.Float64[i]
@@ -294,9 +294,9 @@ func (f *figurer) row(s job.SeriesStretch, result sdk.Result, value, sd, low, hi
 	for i := range n {
 		period[i], kind[i] = s.Label, s.Row.String()
 	}
-	out := sdk.Result{Columns: []sdk.ResultColumn{{Name: plan.PeriodField, String: period}, {Name: plan.KindField, String: kind}}}
+	out := sdk.Result{Columns: []sdk.ResultColumn{{Name: planned.PeriodField, String: period}, {Name: planned.KindField, String: kind}}}
 	for _, c := range result.Columns {
-		if slices.ContainsFunc(f.rel.Output(), func(o sdk.Field) bool { return o.Name == c.Name }) {
+		if !planned.Replaced(c.Name) {
 			out.Columns = append(out.Columns, c)
 		}
 	}

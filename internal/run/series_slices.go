@@ -5,20 +5,20 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/units"
 )
 
 // Slices are the first periods of a table, as the steps of a series add them up.
 type Slices struct {
-	plan    *plan.Planned
+	plan    *planned.Plan
 	views   []*OpenedTable
 	counted []*units.RowSet // the rows of each slice that count, nil for all
 	failed  error           // why nobody knows which rows count
 }
 
 // Slices finds the rows of some periods, and in which of them each unit counts.
-func (t *OpenedTable) Slices(ctx context.Context, p *plan.Planned, periods []string) (*Slices, error) {
+func (t *OpenedTable) Slices(ctx context.Context, p *planned.Plan, periods []string) (*Slices, error) {
 	found, err := t.sliced(ctx, p.Job.Dataset.Slice.Column, periods)
 	if err != nil {
 		return nil, err

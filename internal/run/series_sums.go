@@ -5,7 +5,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 )
 
 // SliceSums are the sums of one slice of a series, as one scan found them. All of it is private.
@@ -52,7 +52,7 @@ func (s *Slices) sum(ctx context.Context, sum Summer, period int, add bool, key 
 }
 
 // sliceSums has the mechanisms add up the rows of one slice.
-func sliceSums(ctx context.Context, p *plan.Planned, t *OpenedTable, sum Summer) (map[string][][][]int64, error) {
+func sliceSums(ctx context.Context, p *planned.Plan, t *OpenedTable, sum Summer) (map[string][][][]int64, error) {
 	unused, err := noise.NewSource()
 	if err != nil {
 		return nil, errNoRandomness

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/units"
@@ -20,8 +20,8 @@ type sink struct {
 	cells *celled
 	to    host.RowWriter
 
-	weigher  *plan.Weigher // nil where the rows have no weights of their own
-	weightAt int           // of the prepared columns
+	weigher  *planned.Weigher // nil where the rows have no weights of their own
+	weightAt int              // of the prepared columns
 
 	units    []int32     // the ultimate unit of every row of the source, or of every unit of privacy
 	index    unitNumbers // the unit of privacy of every row, nil where a row is one
@@ -43,7 +43,7 @@ type celled struct {
 	columns [][]int32
 }
 
-func newCelled(c *plan.Cells, s *sample) *celled {
+func newCelled(c *planned.Cells, s *sample) *celled {
 	out := &celled{cells: rows.Cells{Other: -1}}
 	for _, b := range c.By {
 		out.by = append(out.by, s.wantAs(b))
@@ -72,7 +72,7 @@ func (c *celled) of(n int, ready []sdk.Values, mask []byte) []int32 {
 }
 
 // newSink lists what a release reads of a sample.
-func newSink(s *sample, rel *plan.PlannedRelease, capped *units.Kept) sink {
+func newSink(s *sample, rel *planned.Release, capped *units.Kept) sink {
 	out := sink{cap: capped}
 	for _, name := range rel.Plan.Columns {
 		switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/iceberg"
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/say/problem"
@@ -109,7 +109,7 @@ func spec(j *job.Job, columns []string, memory int64) table.Spec {
 
 // OpenTable opens the table and checks everything that can be checked without
 // reading a private value: files, schema, pages, size, and the public frame.
-func OpenTable(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, error) {
+func OpenTable(ctx context.Context, p *planned.Plan, memory int64) (*OpenedTable, error) {
 	o, err := openAll(ctx, p, memory)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func OpenTable(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable
 }
 
 // Examine finds before the debit what could not be decoded after it (P21), except where an engine reads the rows.
-func (o *OpenedTable) Examine(ctx context.Context, p *plan.Planned) error {
+func (o *OpenedTable) Examine(ctx context.Context, p *planned.Plan) error {
 	for _, one := range o.Parts() {
 		columns := p.Columns()
 		if one.name != "" {
@@ -139,7 +139,7 @@ func (o *OpenedTable) Examine(ctx context.Context, p *plan.Planned) error {
 }
 
 // openAll opens the table of a plan, or all of them.
-func openAll(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, error) {
+func openAll(ctx context.Context, p *planned.Plan, memory int64) (*OpenedTable, error) {
 	if len(p.Job.Dataset.Tables) > 0 {
 		return openTables(ctx, p, memory)
 	}
@@ -147,7 +147,7 @@ func openAll(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, 
 }
 
 // openOne opens a table as a job sees it. columns are those that are read, known those by which the table is known again.
-func openOne(ctx context.Context, p *plan.Planned, j *job.Job, columns, known []string, memory int64) (*OpenedTable, error) {
+func openOne(ctx context.Context, p *planned.Plan, j *job.Job, columns, known []string, memory int64) (*OpenedTable, error) {
 	t, err := open(ctx, j, known, memory)
 	if err != nil {
 		return nil, SourceFailure(ctx, j, err)
@@ -204,7 +204,7 @@ func (o *OpenedTable) Load(ctx context.Context) error {
 }
 
 // read runs the query and puts its rows in place.
-func (o *OpenedTable) read(ctx context.Context, p *plan.Planned, j *job.Job, columns, known []string) error {
+func (o *OpenedTable) read(ctx context.Context, p *planned.Plan, j *job.Job, columns, known []string) error {
 	t, err := Open(ctx, j, columns, o.memory)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (o *OpenedTable) shape(j *job.Job, columns []string) (err error) {
 }
 
 // contents finds the pages of the columns, and holds the rows to what is public of them.
-func (o *OpenedTable) contents(ctx context.Context, p *plan.Planned, j *job.Job, columns []string) error {
+func (o *OpenedTable) contents(ctx context.Context, p *planned.Plan, j *job.Job, columns []string) error {
 	if len(columns) == 0 {
 		// A job that counts rows reads no column. Its table is still known by what it holds.
 		columns = o.Table.Whole()
@@ -258,7 +258,7 @@ func (o *OpenedTable) contents(ctx context.Context, p *plan.Planned, j *job.Job,
 }
 
 // held holds the rows to what is public of them, and finds the unit of each row for the draws that need it.
-func (o *OpenedTable) held(ctx context.Context, p *plan.Planned, j *job.Job) (err error) {
+func (o *OpenedTable) held(ctx context.Context, p *planned.Plan, j *job.Job) (err error) {
 	if j.Dataset.Folds() || j.Dataset.Cap != nil {
 		return nil // how many units there are, and where they lie, is found after the debit
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 )
 
 // Several tables of one data set (P32). All that joins them is the unit: an index numbers the units of all tables at once,
@@ -17,7 +17,7 @@ import (
 // table is that of its own unit.
 
 // openTables opens the tables that a plan reads, that of the population first.
-func openTables(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, error) {
+func openTables(ctx context.Context, p *planned.Plan, memory int64) (*OpenedTable, error) {
 	names := p.Tables()
 	o := &OpenedTable{memory: cmp.Or(memory, Memory()) / int64(len(names))}
 	for _, name := range names {

@@ -13,16 +13,17 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 )
 
 // tiny opens tables that are the texts of CSV files. The first of each plan is written to its files and read from them; they
 // say what the columns are. The rows of those that follow come from memory, and are held to the same.
 type tiny struct {
-	opened map[*plan.Planned]*OpenedTable
+	opened map[*planned.Plan]*OpenedTable
 }
 
 // open opens the tables of a plan. texts are the contents of their files, by path. The caller closes what it gets.
-func (y *tiny) open(t *testing.T, p *plan.Planned, texts map[string]string) (*OpenedTable, error) {
+func (y *tiny) open(t *testing.T, p *planned.Plan, texts map[string]string) (*OpenedTable, error) {
 	t.Helper()
 	first := y.opened[p]
 	if first == nil {
@@ -36,7 +37,7 @@ func (y *tiny) open(t *testing.T, p *plan.Planned, texts map[string]string) (*Op
 			return nil, err
 		}
 		if y.opened == nil {
-			y.opened = map[*plan.Planned]*OpenedTable{}
+			y.opened = map[*planned.Plan]*OpenedTable{}
 		}
 		y.opened[p] = first
 		return first, nil

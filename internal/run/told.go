@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -44,7 +44,7 @@ func (t Told) Add(req sdk.PlanRequest, made sdk.Plan) error {
 }
 
 // told returns what the plugins of a plan said.
-func told(p *plan.Planned) map[string]Told {
+func told(p *planned.Plan) map[string]Told {
 	all := map[string]Told{}
 	for _, rel := range p.Releases() {
 		if k, ok := rel.Mech.(*mechanism); ok && k.about.DeclaresQuery {

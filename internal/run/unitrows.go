@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/unlinked"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
@@ -34,7 +34,7 @@ type tableView struct {
 }
 
 // view returns the table that a release reads.
-func (r *Runner) view(rel *plan.PlannedRelease) *tableView { return r.called(rel.Job.Table) }
+func (r *Runner) view(rel *planned.Release) *tableView { return r.called(rel.Job.Table) }
 
 // called returns the table of a name.
 func (r *Runner) called(name string) *tableView {
@@ -52,7 +52,7 @@ func (v *tableView) caps() bool  { return v.index != nil && v.job.Dataset.Cap !=
 func (v *tableView) folds() bool { return v.units != nil && !v.caps() }
 
 // capped are the rows that count in a release, nil for all.
-func (v *tableView) capped(rel *plan.PlannedRelease) *units.Kept {
+func (v *tableView) capped(rel *planned.Release) *units.Kept {
 	if !v.caps() || rel.Job.CountsUnits() {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (v *tableView) capped(rel *plan.PlannedRelease) *units.Kept {
 }
 
 // source returns the rows that a release reads.
-func (v *tableView) source(rel *plan.PlannedRelease) rowSource {
+func (v *tableView) source(rel *planned.Release) rowSource {
 	if v.folds() || rel.Job.CountsUnits() {
 		return v.units[rel.Job.Where.Text]
 	}
@@ -68,7 +68,7 @@ func (v *tableView) source(rel *plan.PlannedRelease) rowSource {
 }
 
 // capKey tells apart the releases whose units are capped apart.
-func (v *tableView) capKey(rel *plan.PlannedRelease) string {
+func (v *tableView) capKey(rel *planned.Release) string {
 	c := v.job.Dataset.CapOf(&rel.Job)
 	key := fmt.Sprintf("%d in %d\x00%s\x00%s", c.Rows, c.Groups, rel.Job.Where.Text, rel.Job.Other)
 	for _, name := range rel.Job.By {
@@ -148,14 +148,14 @@ func (r *Runner) counted() error {
 // read reports whether a release, or a draw, reads the rows of a table.
 func (r *Runner) read(v *tableView) bool {
 	return !v.job.Dataset.MayVanish() ||
-		slices.ContainsFunc(r.Plan.Releases(), func(rel *plan.PlannedRelease) bool { return r.view(rel) == v })
+		slices.ContainsFunc(r.Plan.Releases(), func(rel *planned.Release) bool { return r.view(rel) == v })
 }
 
 // presence is the folded column that counts the rows of a unit that count.
 const presence = job.UnitRows
 
 // fold makes one row of the rows of each unit, for each condition apart.
-func (v *tableView) fold(ctx context.Context, p *plan.Planned) error {
+func (v *tableView) fold(ctx context.Context, p *planned.Plan) error {
 	d, f := &v.job.Dataset, &folding{}
 	var names []string
 	for _, draw := range p.Draws {
@@ -190,7 +190,7 @@ func (v *tableView) fold(ctx context.Context, p *plan.Planned) error {
 // The row of a unit depends on that unit's rows alone, and a unit has one row. Under replace-one the
 // number of units is that of the table; those without a row that passes, or without a row in one of several tables, are left
 // out, so a unit may vanish behind a condition. Proof: measure.proof.md.
-func (v *tableView) countRows(ctx context.Context, p *plan.Planned) error { // P22
+func (v *tableView) countRows(ctx context.Context, p *planned.Plan) error { // P22
 	f, some := &folding{}, false
 	for _, rel := range p.Releases() {
 		if rel.Job.Table == v.job.Dataset.Table && rel.Job.CountsUnits() {
@@ -219,7 +219,7 @@ func (v *tableView) foldRows(ctx context.Context, f *folding) error {
 }
 
 // cap chooses the rows of each unit that count, for each condition and grouping apart.
-func (v *tableView) cap(ctx context.Context, p *plan.Planned, src *noise.Source) error {
+func (v *tableView) cap(ctx context.Context, p *planned.Plan, src *noise.Source) error {
 	v.sets, v.numbers = map[string]*units.Kept{}, map[string]*units.Index{}
 	if err := v.countRows(ctx, p); err != nil || v.job.Dataset.Cap.Choice != nil { // the cap is not known yet
 		return err
@@ -228,7 +228,7 @@ func (v *tableView) cap(ctx context.Context, p *plan.Planned, src *noise.Source)
 }
 
 // capAll chooses the rows that count for all releases.
-func (v *tableView) capAll(ctx context.Context, p *plan.Planned, src *noise.Source) (err error) {
+func (v *tableView) capAll(ctx context.Context, p *planned.Plan, src *noise.Source) (err error) {
 	for _, rel := range p.Releases() {
 		if rel.Job.Table != v.job.Dataset.Table || rel.Job.CountsUnits() {
 			continue
@@ -248,7 +248,7 @@ func (v *tableView) capAll(ctx context.Context, p *plan.Planned, src *noise.Sour
 //
 // Of each unit it keeps rows in at most as many of the release's own cells as the release's cap says, and at most as many rows in
 // each, whatever the job promises of its columns. Proof: caps.proof.md. // P22
-func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source) (*units.Kept, error) {
+func (v *tableView) capOf(ctx context.Context, rel *planned.Release, src *noise.Source) (*units.Kept, error) {
 	d := &v.job.Dataset
 	from := &sample{job: v.job}
 	known := rel.Job
@@ -260,7 +260,7 @@ func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *no
 		}
 		v.numbers[v.capKey(rel)], v.files = index, append(v.files, index)
 	}
-	cells := plan.NewCells(v.job, &known, nil)
+	cells := planned.NewCells(v.job, &known, nil)
 	numbers, coder := v.numbers[v.capKey(rel)], newCelled(cells, from)
 	one := &sink{cells: coder}
 	if rel.Job.Where.Said() {
@@ -298,13 +298,13 @@ func (v *tableView) capOf(ctx context.Context, rel *plan.PlannedRelease, src *no
 
 // batches are some of the releases by the scan that feeds them: not too many, and all of
 // the same rows.
-func (r *Runner) batches(releases []*plan.PlannedRelease, some func(*plan.PlannedRelease) bool) [][]*plan.PlannedRelease {
-	var out [][]*plan.PlannedRelease
+func (r *Runner) batches(releases []*planned.Release, some func(*planned.Release) bool) [][]*planned.Release {
+	var out [][]*planned.Release
 	for _, rel := range releases {
 		if !some(rel) {
 			continue
 		}
-		at := slices.IndexFunc(out, func(b []*plan.PlannedRelease) bool {
+		at := slices.IndexFunc(out, func(b []*planned.Release) bool {
 			return len(b) < together && r.view(b[0]).source(b[0]) == r.view(rel).source(rel)
 		})
 		if at < 0 {
@@ -318,7 +318,7 @@ func (r *Runner) batches(releases []*plan.PlannedRelease, some func(*plan.Planne
 
 // strata are the units of the public frame of a draw in which the rows lie, nil where it
 // has none.
-func (r *Runner) strata(ctx context.Context, d *plan.PlannedDraw) ([]int32, error) {
+func (r *Runner) strata(ctx context.Context, d *planned.Draw) ([]int32, error) {
 	at := slices.IndexFunc(r.views, func(v *tableView) bool { return !v.job.Dataset.MayVanish() })
 	if at < 0 {
 		return nil, nil // no table has every unit, so no design has a frame

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/samplers"
@@ -16,9 +16,9 @@ import (
 // findUnits finds the unit of the public frame that each row lies in. Membership
 // is public, so it may be read before the debit. A row in no unit has -1, which a
 // design that needs every row refuses.
-func findUnits(ctx context.Context, j *job.Job, d *plan.PlannedDraw, from rowSource,
+func findUnits(ctx context.Context, j *job.Job, d *planned.Draw, from rowSource,
 	content *table.Content) (units []int32, refused, err error) {
-	design, ok := d.Design.(plan.Framed)
+	design, ok := d.Design.(samplers.Framed)
 	if !ok || design.Frame() == nil {
 		return nil, nil, nil
 	}
@@ -59,8 +59,8 @@ func ruled(h job.Handling, frame *samplers.Frame) int32 {
 
 // matches checks that every unit has as many rows as the public frame says. A
 // frame without numbers, for Poisson rates by stratum, says nothing of them.
-func matches(j *job.Job, d *plan.PlannedDraw, counts map[int32]int64) error {
-	design, ok := d.Design.(plan.Framed)
+func matches(j *job.Job, d *planned.Draw, counts map[int32]int64) error {
+	design, ok := d.Design.(samplers.Framed)
 	if !ok || design.Frame() == nil || design.Frame().Records() == 0 || j.Dataset.Collected != nil {
 		return nil // who was collected is secret: the draw compares numbers after the debit
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/samplers"
@@ -20,7 +20,7 @@ var errWaveKey = failure.New(failure.ExitSource, "DATA_UNIT",
 
 // panelKeys refuses a table whose units cannot be known again in a later wave: 7 and "7" are one
 // unit, and a date or a fraction may be written in many ways.
-func panelKeys(p *plan.Planned, o *OpenedTable) error {
+func panelKeys(p *planned.Plan, o *OpenedTable) error {
 	panel, ok := p.Job.Rotates()
 	if !ok || !panel.Drawn {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/histogram"
@@ -62,7 +63,7 @@ var answering = map[string]sdk.Mechanism{"count": count.Mechanism{}, "sum": sumo
 
 type answeringShelf struct{ d drawing }
 
-func (s answeringShelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
+func (s answeringShelf) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	s.d.Mechanism = answering[name]
 	return s.d, nil
 }
@@ -139,11 +140,11 @@ output: {dir: out}
 		t.Fatal(err)
 	}
 	for seed := range uint64(200) {
-		opened, err := OpenTable(t.Context(), p.Planned, 0)
+		opened, err := OpenTable(t.Context(), p.Plan, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := New(p.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
+		r := New(p.Plan, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Progress) {}})
 		for name, m := range answering {
 			one := d
 			one.Mechanism = m
@@ -163,7 +164,7 @@ output: {dir: out}
 			return 0, false
 		}
 		out.tries++
-		result := r.Results["r"]
+		result := plan.Published(r.Plan, r.Results)["r"]
 		low, hasLow := at(result, "interval_low")
 		high, hasHigh := at(result, "interval_high")
 		if hasLow {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/data/file"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -27,7 +27,7 @@ const secondsApart = 2 * time.Second
 // debit and seconds after they were made. A plan that differs is refused: it depends
 // on the clock. A plan that was asked for seconds apart by an earlier run is only held to
 // what it was then, so that a job waits once.
-func (m *Mechanisms) Witnessed(ctx context.Context, p *plan.Planned) error {
+func (m *Mechanisms) Witnessed(ctx context.Context, p *planned.Plan) error {
 	for _, d := range p.Draws {
 		for _, r := range d.Releases {
 			k, ok := r.Mech.(*mechanism)
@@ -35,7 +35,7 @@ func (m *Mechanisms) Witnessed(ctx context.Context, p *plan.Planned) error {
 				continue
 			}
 			if err := k.witnessed(ctx, r.Request().PlanRequest(), m.from); err != nil {
-				return r.Faulty(ctx, p.Job, err)
+				return planned.Faulty(ctx, p.Job, r.Index, err)
 			}
 		}
 	}

@@ -472,7 +472,7 @@ func (p *population) draw(d samplers.Design, design string, rng *rand.Rand) ([]u
 	case "stages":
 		chosen, err = s.NextUnits(p.clusters.codes)
 	case "strata", "rates":
-		frame, domain := d.(plan.Framed).Frame(), p.domain()
+		frame, domain := d.(samplers.Framed).Frame(), p.domain()
 		var units []int32 // of the frame, in which the rows lie
 		for _, code := range p.stratum() {
 			units = append(units, frame.UnitOf(domain[code]))

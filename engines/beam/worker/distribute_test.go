@@ -20,6 +20,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/run"
@@ -167,7 +168,7 @@ func tableOf(t testing.TB, columns ...table.ReleaseColumn) string {
 // spread is a job with an engine.
 type spread struct {
 	*serial
-	plan  *plan.Planned
+	plan  *planned.Plan
 	table *run.OpenedTable
 }
 
@@ -203,12 +204,12 @@ output: {dir: out}
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := run.OpenTable(t.Context(), p.Planned, 0)
+	opened, err := run.OpenTable(t.Context(), p.Plan, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(opened.Close)
-	return &spread{&serial{worker: Worker{Builtins: builtin.Mechanisms()}}, p.Planned, opened}
+	return &spread{&serial{worker: Worker{Builtins: builtin.Mechanisms()}}, p.Plan, opened}
 }
 
 const (

@@ -2,9 +2,8 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/run"
@@ -18,7 +17,7 @@ type shelf struct {
 }
 
 // Get finds a mechanism. A plugin is first: its name in the job takes the place of a built-in one.
-func (s shelf) Get(ctx context.Context, name string) (plan.Mechanism, error) {
+func (s shelf) Get(ctx context.Context, name string) (planned.Mechanism, error) {
 	t, ok := s.told[name]
 	if !ok {
 		return s.Mechanisms.Get(ctx, name)
@@ -27,21 +26,18 @@ func (s shelf) Get(ctx context.Context, name string) (plan.Mechanism, error) {
 	if err != nil {
 		return nil, err
 	}
-	validate, err := plan.Parameters(about.Params)
-	return absent{t, about, validate}, err
+	return absent{t, about}, nil
 }
 
 // absent is a plugin that this machine does not have.
 type absent struct {
 	run.Told
-	about    sdk.Description
-	validate func(json.RawMessage) error
+	about sdk.Description
 }
 
 func (m absent) About() sdk.Description                { return m.about }
 func (m absent) Origin() (builtin bool, sha256 string) { return false, m.SHA256 }
 func (m absent) Confined() string                      { return "" }
-func (m absent) Validate(raw json.RawMessage) error    { return m.validate(raw) }
 
 // Plan repeats an answer. What was refused, or not asked, is refused.
 func (m absent) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {

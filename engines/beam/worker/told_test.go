@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/plugins/builtin"
@@ -33,7 +34,7 @@ func (declares) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 
 // listening keeps the answers of one mechanism.
 type listening struct {
-	plan.Mechanism
+	planned.Mechanism
 	told run.Told
 }
 
@@ -50,7 +51,7 @@ type hears struct {
 	told *run.Told
 }
 
-func (h hears) Get(ctx context.Context, name string) (plan.Mechanism, error) {
+func (h hears) Get(ctx context.Context, name string) (planned.Mechanism, error) {
 	m, err := h.Mechanisms.Get(ctx, name)
 	if err != nil || name != "declares" {
 		return m, err
@@ -91,12 +92,12 @@ output: {dir: out}
 		if err != nil {
 			t.Fatal(err)
 		}
-		opened, err := run.OpenTable(t.Context(), p.Planned, 0)
+		opened, err := run.OpenTable(t.Context(), p.Plan, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(opened.Close)
-		r := &spread{&serial{worker: Worker{Builtins: builtin.Mechanisms()}}, p.Planned, opened}
+		r := &spread{&serial{worker: Worker{Builtins: builtin.Mechanisms()}}, p.Plan, opened}
 		if err := r.run(t); err == nil || errors.Is(err, errAdded) {
 			t.Errorf("without its answers: %v", err)
 		}

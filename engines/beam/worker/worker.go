@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
@@ -33,7 +34,7 @@ type Worker struct {
 // errand is an order that can be carried out.
 type errand struct {
 	run.Order
-	plan     *plan.Planned
+	plan     *planned.Plan
 	table    *run.OpenedTable
 	columns  []string
 	builtins inprocess.Mechanisms
@@ -85,7 +86,7 @@ func (e *errand) open(ctx context.Context) error {
 	if err != nil {
 		return errPlans
 	}
-	e.plan = priced.Planned
+	e.plan = priced.Plan
 	if made, err := e.plan.Digest(); err != nil || made != e.Plan {
 		return errPlans
 	}
@@ -182,7 +183,7 @@ func (e *errand) add(ctx context.Context, t *run.OpenedTable, i int, at samplers
 	if e.Count {
 		return run.CountUp(ctx, e.plan, t, choices)
 	}
-	return run.AddUp(ctx, e.plan, t, e.builtins.Sums, func(d *plan.PlannedDraw, rows int64, units []int32) (samplers.Selector, error) {
+	return run.AddUp(ctx, e.plan, t, e.builtins.Sums, func(d *planned.Draw, rows int64, units []int32) (samplers.Selector, error) {
 		p, drawn := at, i
 		switch {
 		case units != nil:

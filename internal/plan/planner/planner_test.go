@@ -16,6 +16,7 @@ import (
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plan/planner"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
@@ -56,7 +57,7 @@ var mechanisms = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": me
 // direct plans with mechanisms of this process.
 type direct struct{}
 
-func (direct) Get(_ context.Context, name string) (plan.Mechanism, error) {
+func (direct) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	return called{mechanisms[name]}, nil
 }
 

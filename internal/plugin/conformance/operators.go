@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -55,7 +56,7 @@ const (
 // broken makes the mistakes of a broken operator, for tests.
 type broken struct {
 	table func(rows []row) []row                   // before the run
-	rows  func(p *plan.Planned, t []sdktest.Table) // before the mechanism
+	rows  func(p *planned.Plan, t []sdktest.Table) // before the mechanism
 }
 
 // behind runs the plugin behind each operator of a job, on pairs of neighbouring tables
@@ -65,10 +66,6 @@ func behind(ctx context.Context, p *Process, all []sdk.PlanRequest, seed uint64,
 	b broken) (found []sdktest.Finding, pairs, calls int, err error) {
 	about, err := p.Describe(ctx)
 	if err != nil || about.SelfNoising {
-		return nil, 0, 0, err
-	}
-	validate, err := plan.Parameters(about.Params)
-	if err != nil {
 		return nil, 0, 0, err
 	}
 	dir, err := os.MkdirTemp("", "operators")
@@ -82,7 +79,7 @@ func behind(ctx context.Context, p *Process, all []sdk.PlanRequest, seed uint64,
 	for _, op := range ops {
 		for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
 			for i, raw := range withoutGroups(all) {
-				x := &rehearsal{process: p, about: about, validate: validate, op: op, relation: rel, dir: dir, broken: b,
+				x := &rehearsal{process: p, about: about, op: op, relation: rel, dir: dir, broken: b,
 					rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 				f, n, err := x.attack(ctx, raw)
 				pairs, calls = pairs+n, calls+x.calls
@@ -116,7 +113,6 @@ func withoutGroups(all []sdk.PlanRequest) (out []json.RawMessage) {
 type rehearsal struct {
 	process  *Process
 	about    sdk.Description
-	validate func(params json.RawMessage) error
 	op       operator
 	relation privacy.Relation
 	dir      string
@@ -128,12 +124,11 @@ type rehearsal struct {
 	tried    bool            // the mechanism was run on what it is fed
 }
 
-// Get, About, Origin, Confined, Validate and Plan let a job be planned.
-func (x *rehearsal) Get(context.Context, string) (plan.Mechanism, error) { return x, nil }
-func (x *rehearsal) About() sdk.Description                              { return x.about }
-func (x *rehearsal) Origin() (bool, string)                              { return true, "" }
-func (x *rehearsal) Confined() string                                    { return "" }
-func (x *rehearsal) Validate(raw json.RawMessage) error                  { return x.validate(raw) }
+// Get, About, Origin, Confined and Plan let a job be planned.
+func (x *rehearsal) Get(context.Context, string) (planned.Mechanism, error) { return x, nil }
+func (x *rehearsal) About() sdk.Description                                 { return x.about }
+func (x *rehearsal) Origin() (bool, string)                                 { return true, "" }
+func (x *rehearsal) Confined() string                                       { return "" }
 
 func (x *rehearsal) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
 	plugin, err := x.process.start(ctx)
@@ -145,7 +140,7 @@ func (x *rehearsal) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 }
 
 // sums keeps what the mechanism is fed.
-func (x *rehearsal) sums(ctx context.Context, rel *plan.PlannedRelease, _ bool,
+func (x *rehearsal) sums(ctx context.Context, rel *planned.Release, _ bool,
 	feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
 	r := rel.Request()
 	t := &keeper{plan: r.Plan, table: sdktest.Table{Columns: map[string]sdk.Values{}}}
@@ -215,7 +210,7 @@ func (x *rehearsal) attack(ctx context.Context, raw json.RawMessage) (*sdktest.F
 	if err != nil {
 		return nil, 0, nil // refused: the plugin says for what it is not made
 	}
-	p := priced.Planned
+	p := priced.Plan
 	x.tried = false
 	for n := range operatorPairs {
 		left, right := x.tables()
@@ -338,7 +333,7 @@ func csv(rows []row) string {
 
 // run hands the rows of a table through the operators, and gives what reaches the
 // mechanism.
-func (x *rehearsal) run(ctx context.Context, p *plan.Planned, rows []row) ([]sdktest.Table, error) {
+func (x *rehearsal) run(ctx context.Context, p *planned.Plan, rows []row) ([]sdktest.Table, error) {
 	if x.broken.table != nil {
 		rows = x.broken.table(rows)
 	}
@@ -356,7 +351,7 @@ func (x *rehearsal) run(ctx context.Context, p *plan.Planned, rows []row) ([]sdk
 	}
 	x.fed, x.of = nil, -1
 	some := &drawn{units: []uint32{0, 2, operatorUnits - 1}}
-	if _, err = run.AddUp(ctx, p, opened, x.sums, func(d *plan.PlannedDraw, n int64, _ []int32) (samplers.Selector, error) {
+	if _, err = run.AddUp(ctx, p, opened, x.sums, func(d *planned.Draw, n int64, _ []int32) (samplers.Selector, error) {
 		if d.Design.Kind() == "full" {
 			return samplers.Begin(d.Design, n)
 		}
@@ -374,7 +369,7 @@ func (x *rehearsal) run(ctx context.Context, p *plan.Planned, rows []row) ([]sdk
 }
 
 // compare checks the rows that reached the mechanism, and its noise calls, against one unit's change.
-func (x *rehearsal) compare(ctx context.Context, rel *plan.PlannedRelease, a, b []sdktest.Table) *sdktest.Finding {
+func (x *rehearsal) compare(ctx context.Context, rel *planned.Release, a, b []sdktest.Table) *sdktest.Finding {
 	mine, theirs := x.only(rel, a, b), x.only(rel, b, a)
 	for _, cells := range []map[string]int64{mine, theirs} {
 		groups, rows := int64(1), int64(1)
@@ -427,7 +422,7 @@ func prefixed(cells map[string]int64, prefix string) (n int64) {
 
 // only counts, by cell, the rows that a has and b has not. Rows that do not count are left
 // out.
-func (x *rehearsal) only(rel *plan.PlannedRelease, a, b []sdktest.Table) map[string]int64 {
+func (x *rehearsal) only(rel *planned.Release, a, b []sdktest.Table) map[string]int64 {
 	counts, in := map[string]int64{}, map[string]string{}
 	for sign, tables := range map[int64][]sdktest.Table{1: a, -1: b} {
 		for i, t := range tables {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -21,13 +21,13 @@ var brokenOperators = map[string]struct {
 	behind string
 	broken broken
 }{
-	"a filter that looks at the next row": {"where", broken{rows: each(func(t sdktest.Table, _ *plan.Planned) {
+	"a filter that looks at the next row": {"where", broken{rows: each(func(t sdktest.Table, _ *planned.Plan) {
 		v := t.Columns["x"]
 		for i := range t.Rows - 1 {
 			v.Valid[i>>3] = v.Valid[i>>3]&^(1<<(i&7)) | v.Valid[(i+1)>>3]>>((i+1)&7)&1<<(i&7)
 		}
 	})}},
-	"a derived column less its mean": {"derive", broken{rows: each(func(t sdktest.Table, _ *plan.Planned) {
+	"a derived column less its mean": {"derive", broken{rows: each(func(t sdktest.Table, _ *planned.Plan) {
 		x, mean := t.Columns["x"].Float64, 0.0
 		for _, v := range x {
 			mean += v / float64(len(x))
@@ -36,13 +36,13 @@ var brokenOperators = map[string]struct {
 			x[i] = min(max(x[i]-mean, -1), 3)
 		}
 	})}},
-	"a key that is looked up for the first row only": {"lookup", broken{rows: each(func(t sdktest.Table, p *plan.Planned) {
+	"a key that is looked up for the first row only": {"lookup", broken{rows: each(func(t sdktest.Table, p *planned.Plan) {
 		codes := codesOf(t, p)
 		for i := range codes {
 			codes[i] = codes[len(codes)-1]
 		}
 	})}},
-	"a row in two cells": {"by", broken{rows: each(func(t sdktest.Table, p *plan.Planned) {
+	"a row in two cells": {"by", broken{rows: each(func(t sdktest.Table, p *planned.Plan) {
 		last, codes := t.Rows-1, codesOf(t, p)
 		if t.Rows == operatorUnits { // the last unit takes the place of another one, too
 			codes[0] = (codes[last] + 1) % 3
@@ -50,7 +50,7 @@ var brokenOperators = map[string]struct {
 			t.Columns["x"].Valid[0] |= 1
 		}
 	})}},
-	"rows outside in the group of the row after them": {"other", broken{rows: each(func(t sdktest.Table, p *plan.Planned) {
+	"rows outside in the group of the row after them": {"other", broken{rows: each(func(t sdktest.Table, p *planned.Plan) {
 		codes := codesOf(t, p)
 		for i := t.Rows - 2; i >= 0; i-- {
 			if codes[i] == 3 {
@@ -58,13 +58,13 @@ var brokenOperators = map[string]struct {
 			}
 		}
 	})}},
-	"a fold that adds a row of the next unit": {"fold", broken{rows: each(func(t sdktest.Table, _ *plan.Planned) {
+	"a fold that adds a row of the next unit": {"fold", broken{rows: each(func(t sdktest.Table, _ *planned.Plan) {
 		x := t.Columns["x"].Float64
 		for i := range len(x) - 1 {
 			x[i] = min(x[i]+x[i+1], 3)
 		}
 	})}},
-	"a cap on the table": {"cap", broken{rows: each(func(t sdktest.Table, p *plan.Planned) {
+	"a cap on the table": {"cap", broken{rows: each(func(t sdktest.Table, p *planned.Plan) {
 		codes, kept := codesOf(t, p), map[int32]int{}
 		for i, c := range slices.Backward(codes) {
 			if kept[c]++; kept[c] > 2 {
@@ -72,7 +72,7 @@ var brokenOperators = map[string]struct {
 			}
 		}
 	})}},
-	"all groups of a unit in one block": {"cap", broken{rows: each(func(t sdktest.Table, p *plan.Planned) {
+	"all groups of a unit in one block": {"cap", broken{rows: each(func(t sdktest.Table, p *planned.Plan) {
 		for i, c := range codesOf(t, p) {
 			codesOf(t, p)[i] = min(c, 0)
 		}
@@ -85,8 +85,8 @@ var brokenOperators = map[string]struct {
 }
 
 // each breaks the tables of a run one by one. The bitmap of x is there, and shared with nothing.
-func each(f func(t sdktest.Table, p *plan.Planned)) func(*plan.Planned, []sdktest.Table) {
-	return func(p *plan.Planned, all []sdktest.Table) {
+func each(f func(t sdktest.Table, p *planned.Plan)) func(*planned.Plan, []sdktest.Table) {
+	return func(p *planned.Plan, all []sdktest.Table) {
 		for _, t := range all {
 			v := t.Columns["x"]
 			if v.Valid == nil {
@@ -101,7 +101,7 @@ func each(f func(t sdktest.Table, p *plan.Planned)) func(*plan.Planned, []sdktes
 }
 
 // codesOf are the cells of the rows.
-func codesOf(t sdktest.Table, p *plan.Planned) []int32 {
+func codesOf(t sdktest.Table, p *planned.Plan) []int32 {
 	return t.Columns[p.Draws[0].Releases[0].Cells.Column].Codes
 }
 

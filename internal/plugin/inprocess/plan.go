@@ -2,11 +2,10 @@ package inprocess
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/finish"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -18,25 +17,20 @@ type Mechanisms map[string]sdk.Mechanism
 var errUnknown = errors.New("this program does not hold the mechanism")
 
 // Get finds a mechanism.
-func (ms Mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error) {
+func (ms Mechanisms) Get(_ context.Context, name string) (planned.Mechanism, error) {
 	m, ok := ms[name]
 	if !ok {
 		return nil, errUnknown
 	}
-	validate, err := plan.Parameters(m.Describe().Whole().Params)
-	return mechanism{m, validate}, err
+	return mechanism{m}, nil
 }
 
 // mechanism is a built-in mechanism, as the planner asks it.
-type mechanism struct {
-	sdk.Mechanism
-	validate func(params json.RawMessage) error
-}
+type mechanism struct{ sdk.Mechanism }
 
 func (m mechanism) About() sdk.Description                { return m.Describe().Whole() }
 func (m mechanism) Origin() (builtin bool, sha256 string) { return true, "" }
 func (m mechanism) Confined() string                      { return "" }
-func (m mechanism) Validate(raw json.RawMessage) error    { return m.validate(raw) }
 func (m mechanism) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
 	if !m.Describe().DeclaresQuery {
 		return m.Mechanism.Plan(r)

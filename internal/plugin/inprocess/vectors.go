@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/dprelease/dprelease/internal/guard"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -15,7 +15,7 @@ var errCalls = errors.New("the mechanism makes other noise calls than it planned
 
 // Sums has a linear mechanism turn rows into vectors. It returns, for each noise call, the sum without noise, as a
 // run.Summer. The mechanism's own result is dropped: it saw zeros.
-func (ms Mechanisms) Sums(ctx context.Context, rel *plan.PlannedRelease, _ bool,
+func (ms Mechanisms) Sums(ctx context.Context, rel *planned.Release, _ bool,
 	feed func(context.Context, host.RowWriter) error) ([][]int64, error) {
 	req := rel.Request()
 	if len(req.Plan.Queries) > 0 {

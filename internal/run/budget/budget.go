@@ -10,17 +10,19 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // Budget is the ledger as one run of one job uses it. Its steps come in this
 // order: released, debit, seal, published (P21).
 type Budget struct {
-	plan    *plan.Priced
+	plan    *planned.Plan
+	asks    ledger.Request    // the plan in the words of the ledger, with the price that it proposes
 	ids     map[string]string // of the draws that this run keeps, by name
 	options Options
 	Ledger  *ledger.Ledger
@@ -35,13 +37,15 @@ type Budget struct {
 	failure *ledger.Failure // how the run failed after its debit
 }
 
-// New is the budget of a run that has opened its ledger and its table. ids are those of the draws that it keeps, by name.
-func New(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable, ids map[string]string, o Options) (*Budget, error) {
+// New is the budget of a run that has opened its ledger and its table. asks is the proposal of the plan. ids are those of the draws
+// that the run keeps, by name.
+func New(p *planned.Plan, asks ledger.Request, l *ledger.Ledger, t *run.OpenedTable, ids map[string]string,
+	o Options) (*Budget, error) {
 	tables, err := tablesOf(p.Job, l, t)
 	if err != nil {
 		return nil, err
 	}
-	return &Budget{plan: p, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t)}, nil
+	return &Budget{plan: p, asks: asks, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t)}, nil
 }
 
 // defaultWait is the time that a run waits for another one of the same job.
@@ -55,10 +59,7 @@ func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*ledger.Rele
 		if err != nil || s.Found != nil || s.Busy || s.Compare || s.Hopeless() {
 			return s, err
 		}
-		q, err := b.request()
-		if err == nil {
-			s.Compare, err = b.Ledger.Revised(ctx, q)
-		}
+		s.Compare, err = b.Ledger.Revised(ctx, b.request())
 		return s, err
 	})
 	switch {
@@ -68,7 +69,7 @@ func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*ledger.Rele
 		return s.Found, nil
 	case s.Hopeless():
 		return nil, hopeless(s.Failed)
-	case s.Unfinished && !b.options.Again && b.plan.Step() == nil: // a series publishes again for nothing
+	case s.Unfinished && !b.options.Again && planned.StepOf(b.plan.Job) == nil: // a series publishes again for nothing
 		return nil, failure.OfLedger(ctx, s.Refusal())
 	}
 	return nil, nil
@@ -87,12 +88,9 @@ func hopeless(f *ledger.Failure) error {
 // Debit makes the spend durable; nothing is drawn before it returns. It returns what another run released that was faster.
 // The run makes its output in folder, "" where nobody could find that again.
 func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, folder string) (*ledger.Release, error) {
-	q, err := b.request()
-	if err != nil {
-		return nil, err
-	}
+	q := Pinned(b.request(), b.plan, t)
 	q.SliceKind = t.SliceKind(b.plan.Job)
-	q = Pinned(q, b.plan, t)
+	var err error
 	if q.Folder, err = filepath.Abs(folder); err == nil {
 		q.Host, err = os.Hostname()
 	}
@@ -118,14 +116,14 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, folder string) (
 }
 
 // request is the run's request to the ledger.
-func (b *Budget) request() (ledger.Request, error) {
-	q, err := b.plan.Request(b.ids)
+func (b *Budget) request() ledger.Request {
+	q := b.asks
 	q.Plan, q.Again, q.Lease, q.Revise = b.key, b.options.Again, b.options.Lease, b.options.Revise
 	q.Content, q.Columns, q.Tables = b.contentText(), b.columns, b.tables
-	if b.plan.Step() != nil { // what is published is arithmetic on the measurements, which are paid for
+	if planned.StepOf(b.plan.Job) != nil { // what is published is arithmetic on the measurements, which are paid for
 		q.Free, q.Again, q.Revise, q.Steps, q.Charges = true, true, true, nil, nil
 	}
-	return q, err
+	return q
 }
 
 // wait asks until the answer is final. It takes the fingerprint of the data where the ledger
@@ -223,7 +221,7 @@ type Options struct {
 // Seal makes the bytes of the releases durable before anybody can see them.
 func (b *Budget) Seal(ctx context.Context, r *run.Runner, files []ledger.File) error {
 	b.Ticket.Columns = b.columns
-	if b.plan.Step() == nil { // a series publishes arithmetic on its measurements
+	if planned.StepOf(b.plan.Job) == nil { // a series publishes arithmetic on its measurements
 		b.Ticket.Made = b.made(r)
 	}
 	if err := b.Ledger.Seal(ctx, b.Ticket, b.contentText(), files, b.rows...); err != nil {
@@ -253,9 +251,9 @@ func (b *Budget) made(r *run.Runner) map[string]ledger.Made {
 	case len(rest) == 0:
 	case slices.Contains(rest, nil):
 	case b.plan.Table != nil:
-		out[b.plan.Table.SampleID("")] = ledger.Made{Event: plan.Sampling(b.plan.Table.Design).With(privacy.Together(rest))}
-	case b.plan.Panel() != nil:
-		out[b.plan.Panel().ID] = ledger.Made{Event: privacy.Together(rest)}
+		out[b.plan.Table.SampleID("")] = ledger.Made{Event: samplers.Sampling(b.plan.Table.Design).With(privacy.Together(rest))}
+	case b.plan.Panel != nil:
+		out[b.plan.Panel.ID] = ledger.Made{Event: privacy.Together(rest)}
 	default:
 		out[""] = ledger.Made{Event: privacy.Together(rest)}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/guard"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/ledger"
 )
@@ -24,7 +24,7 @@ func (b *Budget) contentText() string {
 // columnTags returns the columns by which the ledger sees that two accounts, or two slices, spend on
 // the same data: all that the job reads, without those that every neighbour keeps.
 // The latter are public.
-func columnTags(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable) []ledger.Column {
+func columnTags(p *planned.Plan, l *ledger.Ledger, t *run.OpenedTable) []ledger.Column {
 	if t.Pending() {
 		return nil // how many rows there are is known after the debit
 	}
@@ -42,7 +42,7 @@ func columnTags(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable) []ledger.C
 }
 
 // identifying are the columns of a table, or of one of several, by which it is known again.
-func identifying(p *plan.Priced, t *run.OpenedTable) []string {
+func identifying(p *planned.Plan, t *run.OpenedTable) []string {
 	names := p.Known()
 	if t.Name() != "" {
 		names = p.ColumnsOf(t.Name())

@@ -4,9 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/table"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
@@ -23,7 +24,7 @@ var ErrMoved = failure.New(failure.ExitLedger, "RUN_OVERTAKEN", "other jobs used
 
 // NewIDs chooses the ids of the draws that a run will keep, by the names of the draws.
 // An id says nothing of the rows.
-func NewIDs(p *plan.Priced) (map[string]string, error) {
+func NewIDs(p *planned.Plan) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, d := range p.Draws {
 		if d.Kept == nil || d.Kept.Reused() {
@@ -58,7 +59,7 @@ func (b *Budget) identify(ctx context.Context, t *run.OpenedTable) error {
 // OpenSamples opens the kept draws of other jobs. It refuses a table that is not
 // the one that was drawn from: the rows would be others.
 func (b *Budget) OpenSamples(ctx context.Context, t *run.OpenedTable) error {
-	if !b.plan.Reuses() {
+	if !slices.ContainsFunc(b.plan.Draws, func(d *planned.Draw) bool { return d.Kept.Reused() }) {
 		return nil
 	}
 	if err := b.identify(ctx, t); err != nil {
@@ -89,7 +90,7 @@ func (b *Budget) OpenSamples(ctx context.Context, t *run.OpenedTable) error {
 // Allotment returns the secret by which the units of the job's panel are allotted, nil where it
 // draws none. The debit made it, or that of an earlier wave.
 func (b *Budget) Allotment(ctx context.Context) ([]byte, error) {
-	p := b.plan.Panel()
+	p := b.plan.Panel
 	if p == nil || !p.Drawn {
 		return nil, nil
 	}
@@ -103,7 +104,7 @@ func (b *Budget) Allotment(ctx context.Context) ([]byte, error) {
 // WholeBeside identifies the table while it is drawn from, where a draw is to be
 // kept. The rest waits for the end, and takes the draws down.
 func (b *Budget) WholeBeside(ctx context.Context, t *run.OpenedTable, r *run.Runner) (stop func(err error) error) {
-	if !b.plan.KeepsAny() {
+	if !slices.ContainsFunc(b.plan.Draws, func(d *planned.Draw) bool { return d.Kept != nil }) {
 		return func(err error) error { return err }
 	}
 	identify := func(ctx context.Context) error {

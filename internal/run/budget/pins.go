@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/samplers"
@@ -15,28 +15,28 @@ import (
 
 // pinsOf lists what each kind of node pins, beside whose a row is (unitPins) and what every job says of it again
 // (ledger.Step).
-var pinsOf = map[string]func(*plan.Priced) []ledger.Pin{
-	ledger.KindPanel: func(*plan.Priced) []ledger.Pin {
+var pinsOf = map[string]func(*planned.Plan) []ledger.Pin{
+	ledger.KindPanel: func(*planned.Plan) []ledger.Pin {
 		return []ledger.Pin{{Name: "the rule that allots units", Is: "version " + samplers.AllotmentVersion}}
 	},
-	ledger.KindSeries: func(*plan.Priced) []ledger.Pin { return nil },
-	ledger.KindCollected: func(p *plan.Priced) []ledger.Pin {
+	ledger.KindSeries: func(*planned.Plan) []ledger.Pin { return nil },
+	ledger.KindCollected: func(p *planned.Plan) []ledger.Pin {
 		c := p.Job.Dataset.Collected
 		return []ledger.Pin{sizePin(p), {Name: "dataset.collected", Is: p.Job.CollectedText()}, {Name: "dataset.frame", Is: said(c.FrameSHA256)}}
 	},
 	// The rows of a kept draw are known by their places, which follow from the order of the units.
-	ledger.KindDraw: func(p *plan.Priced) []ledger.Pin {
+	ledger.KindDraw: func(p *planned.Plan) []ledger.Pin {
 		return []ledger.Pin{sizePin(p), {Name: "dataset.source.missing", Is: strings.Join(p.Job.Dataset.Source.MissingTexts(), ", ")}}
 	},
 }
 
-func sizePin(p *plan.Priced) ledger.Pin {
+func sizePin(p *planned.Plan) ledger.Pin {
 	return ledger.Pin{Name: "dataset.size", Is: strconv.FormatInt(p.Job.Dataset.Size, 10)}
 }
 
 // Pinned is a request that says what decides which unit gets which part of the nodes that it begins or goes on with. Without an
 // opened table it leaves out what only the schema tells.
-func Pinned(q ledger.Request, p *plan.Priced, t *run.OpenedTable) ledger.Request { // P36
+func Pinned(q ledger.Request, p *planned.Plan, t *run.OpenedTable) ledger.Request { // P36
 	units := unitPins(p.Job, t)
 	q.Steps = slices.Clone(q.Steps)
 	for i := range q.Steps {

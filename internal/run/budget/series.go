@@ -10,7 +10,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
@@ -20,20 +20,20 @@ import (
 // Series is the ledger as the runs of one series use it (P31).
 type Series struct {
 	*Budget
-	step     *plan.SeriesStep
+	step     *planned.Step
 	measured []*run.Measurement // of the steps from the first one on, without a gap
 }
 
 // Series reads what was measured of the series of a job. It returns ErrMoved where another run began the series since
 // this one was planned.
 func (b *Budget) Series(ctx context.Context) (*Series, error) {
-	s := &Series{Budget: b, step: b.plan.Step()}
+	s := &Series{Budget: b, step: planned.StepOf(b.plan.Job)}
 	id := s.step.Plans[0]
 	n, err := b.Ledger.Node(ctx, id)
 	switch {
 	case err != nil:
 		return nil, failure.OfLedger(ctx, err)
-	case (n == nil) != (b.plan.Nodes()[id] == nil):
+	case (n == nil) != (b.plan.Nodes[id] == nil):
 		return nil, ErrMoved
 	}
 	for i := 0; n != nil && i <= s.step.At; i++ {
@@ -116,7 +116,7 @@ func (s *Series) Measure(ctx context.Context, set *run.Mechanisms, t *run.Opened
 	if err := t.Load(ctx); err != nil {
 		return run.SourceFailure(ctx, s.plan.Job, err)
 	}
-	of, err := t.Slices(ctx, s.plan.Planned, s.step.Periods[:s.step.At+1])
+	of, err := t.Slices(ctx, s.plan, s.step.Periods[:s.step.At+1])
 	if err != nil {
 		return run.SourceFailure(ctx, s.plan.Job, err)
 	}
@@ -151,7 +151,7 @@ func (s *Series) read(ctx context.Context, set *run.Mechanisms, of *run.Slices, 
 				s.step.Periods[i])
 		}
 	}
-	if err := failed(s.plan.Planned, sums, at); err != nil && at > 0 { // the series is paid for, and this step loses nothing
+	if err := failed(s.plan, sums, at); err != nil && at > 0 { // the series is paid for, and this step loses nothing
 		f := failure.As(run.CodeOf(ctx, err), failure.ExitBug, "INTERNAL",
 			"the slices could not be added up"+failure.SpentOnly).(*failure.Failure)
 		return failure.New(f.Exit, f.Code,
@@ -165,7 +165,7 @@ func (s *Series) read(ctx context.Context, set *run.Mechanisms, of *run.Slices, 
 // adds reports whether a step of this run, from one on, adds up a slice.
 func (s *Series) adds(slice, from int) bool {
 	for at := from; at <= s.step.At; at++ {
-		if slices.Contains(run.Adds(s.plan.Planned, at), slice) {
+		if slices.Contains(run.Adds(s.plan, at), slice) {
 			return true
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Series) adds(slice, from int) bool {
 func digest(s *run.SliceSums) string { return hex.EncodeToString(s.Whole[:]) }
 
 // failed returns why a slice of a step was not added up.
-func failed(p *plan.Planned, sums map[int]*run.SliceSums, at int) error {
+func failed(p *planned.Plan, sums map[int]*run.SliceSums, at int) error {
 	for _, i := range run.Adds(p, at) {
 		if sums[i].Failed != nil {
 			return sums[i].Failed
@@ -188,13 +188,9 @@ func failed(p *plan.Planned, sums map[int]*run.SliceSums, at int) error {
 // measure makes one step.
 func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*run.SliceSums, at int) (err error) {
 	one := &Budget{plan: s.plan, options: s.options, Ledger: s.Ledger, key: s.step.Plans[at], columns: columnTags(s.plan, s.Ledger, t)}
-	q, err := s.plan.Request(nil)
-	if err != nil {
-		return err
-	}
+	q := Pinned(s.asks, s.plan, t)
 	q.Steps[0].Does.At = int64(at) + 1
 	q.Account.Slice.Is, q.SliceKind = s.step.Periods[at], t.SliceKind(s.plan.Job)
-	q = Pinned(q, s.plan, t)
 	q.Plan, q.Again, q.Lease, q.Content, q.Revise = one.key, s.options.Again, s.options.Lease, ledger.SeriesContent, true
 	// The columns of the slice are known before the debit: the slice was read.
 	if err := one.identified(ctx, t, func(table.Key, []string) (table.Fingerprint, map[string]table.Fingerprint, error) {
@@ -232,8 +228,8 @@ func (s *Series) measure(ctx context.Context, t *run.OpenedTable, sums map[int]*
 	}()
 	var m *run.Measurement
 	var made []periods.Series
-	if err = failed(s.plan.Planned, sums, at); err == nil {
-		m, made, err = run.Measure(s.plan.Planned, at, sums)
+	if err = failed(s.plan, sums, at); err == nil {
+		m, made, err = run.Measure(s.plan, at, sums)
 	}
 	if err != nil {
 		known := run.CodeOf(leased, err)

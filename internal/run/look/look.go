@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/privacy"
@@ -95,7 +95,7 @@ const maxForeign = 20
 
 // Take looks at the tables of a job before anything is spent. The ledger has its record before the first row is read. The
 // error says that nothing could be looked at; what would make a run fail is in the answer.
-func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (*Look, error) {
+func Take(ctx context.Context, p *planned.Plan, record func() (string, error)) (*Look, error) {
 	var viewers []*viewer
 	for _, name := range p.Tables() {
 		seen := p.Seen(name)
@@ -142,7 +142,7 @@ func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (
 	return l, nil
 }
 
-func newLook(p *plan.Planned) *Look {
+func newLook(p *planned.Plan) *Look {
 	l := &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1,
 		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Releases: []LookRelease{}, Failures: []LookedFailure{}}
 	l.Job.Name, l.Job.Digest = p.Job.Name, p.Job.Digest()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/privacy"
@@ -22,7 +22,7 @@ type UnitFacts struct {
 }
 
 // shapes looks at the units, groups, caps and frames that a run makes of the tables.
-func (l *Look) shapes(ctx context.Context, viewers []*viewer, p *plan.Planned) error {
+func (l *Look) shapes(ctx context.Context, viewers []*viewer, p *planned.Plan) error {
 	var tables []*table.Table
 	of := l // where frames are: a unit lies where the table of its population says
 	for _, v := range viewers {
@@ -62,7 +62,7 @@ func (l *Look) shapes(ctx context.Context, viewers []*viewer, p *plan.Planned) e
 		}
 	}
 	for _, d := range p.Draws {
-		if design, ok := d.Design.(plan.Framed); ok && design.Frame() != nil && err == nil {
+		if design, ok := d.Design.(samplers.Framed); ok && design.Frame() != nil && err == nil {
 			var counts map[int32]int64
 			if counts, err = shaped.Strata(ctx, d); err == nil {
 				of.frame(d, design.Frame(), counts)
@@ -137,7 +137,7 @@ func (v *viewer) releases(ctx context.Context, shaped *run.Look, i int) error {
 }
 
 // frame compares where the units of a draw lie with its public frame.
-func (l *Look) frame(d *plan.PlannedDraw, frame *samplers.Frame, counts map[int32]int64) {
+func (l *Look) frame(d *planned.Draw, frame *samplers.Frame, counts map[int32]int64) {
 	out := LookDraw{Name: d.Name, Outside: counts[run.NoUnit], Units: frame.Len()}
 	differ, have := 0, make([]int64, frame.Len())
 	table, collected := d.Design.(*samplers.Gathered)

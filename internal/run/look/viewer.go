@@ -7,15 +7,16 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // viewer reads the stored columns of a table, once, and then what a run makes of them.
 type viewer struct {
 	look   *Look
-	plan   *plan.Planned
+	plan   *planned.Plan
 	table  *table.Table
 	reads  []string // what the job reads of it
 	broken bool     // a column that the job reads is not there, or not of its type
@@ -173,7 +174,7 @@ func (v *viewer) frame() {
 		v.breaks("SOURCE_NO_SUCH_COLUMN", "column %s of dataset.unit is not in the table, or cannot be read", d.Key.Column)
 	}
 	for _, x := range v.plan.Draws {
-		design, ok := x.Design.(plan.Framed)
+		design, ok := x.Design.(samplers.Framed)
 		if ok = ok && design.Frame() != nil; !ok || d.MayVanish() {
 			continue // the table of the population says where a unit lies
 		}

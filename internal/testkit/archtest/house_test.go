@@ -83,7 +83,7 @@ var never = []struct {
 	{"samplers", module + "internal/pipeline"}, {"samplers", module + "ledger"}, {"samplers", module + "internal/job"}, {"report", module + "internal/pipeline"},
 	{"report", module + "privacy/expr"}, {"report", module + "internal/job"}, {"report", module + "internal/job/lang"}, {"report", module + "ledger"},
 	{"internal/job", module + "ledger"}, {"internal/job", module + "report"}, {"internal/job", module + "samplers"},
-	{"ledger", module + "internal/job"}, {"ledger", module + "internal/plan"}, {"ledger", module + "internal/run"}, {"ledger", module + "internal/rows"}, {"ledger", module + "internal/plugin"}, {"ledger", module + "internal/say"}, {"ledger", module + "privacy/expr"}, {"ledger", "gopkg.in/yaml.v3"},
+	{"ledger", module + "internal/job"}, {"ledger", module + "internal/plan"}, {"ledger", module + "internal/planned"}, {"ledger", module + "internal/run"}, {"ledger", module + "internal/rows"}, {"ledger", module + "internal/plugin"}, {"ledger", module + "internal/say"}, {"ledger", module + "privacy/expr"}, {"ledger", "gopkg.in/yaml.v3"},
 	{"internal/data/table", module + "privacy"}, {"internal/noise", module + "internal/data/table"},
 	{"internal/job", module + "internal/pipeline"},
 	{"internal/pipeline", module + "internal/command"}, {"internal/pipeline", module + "internal/design"},
@@ -98,6 +98,7 @@ var never = []struct {
 // the list says.
 var floors = [][]string{
 	{"internal/say/failure"},
+	{"internal/planned"},
 	{"internal/plan"},
 	{"internal/run", "internal/output"},
 	{"internal/run/budget", "internal/run/look"},
@@ -115,7 +116,7 @@ var unknown = []string{"internal/data/table", "internal/plugin/host", "internal/
 var known = []string{"plugins/sdk", "plugins/asked"}
 
 // notInMechanisms are packages that the program of the mechanisms does without.
-var notInMechanisms = []string{"ledger", "report", "internal/run", "internal/job", "internal/plan", "internal/data", "internal/pipeline",
+var notInMechanisms = []string{"ledger", "report", "internal/run", "internal/job", "internal/plan", "internal/planned", "internal/data", "internal/pipeline",
 	"internal/plugin/host", "internal/command"}
 
 // The program that holds rows and ledger holds no mechanism, and the one that holds the mechanisms neither.

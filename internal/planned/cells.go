@@ -1,4 +1,4 @@
-package plan
+package planned
 
 import (
 	"slices"
@@ -34,13 +34,13 @@ func NewCells(j *job.Job, r *job.Release, values []string) *Cells {
 			column.Type, column.Holds, column.Domain = job.Category, "", values
 			column.Missing, column.Outside = job.Handling{Rule: job.Drop}, job.Handling{Rule: job.Drop}
 			if from := j.Keyed(r); values == nil && from != nil {
-				column.Domain = numbered(int(from.Keys.Most()))
+				column.Domain = Numbered(int(from.Keys.Most()))
 			}
 		}
 		c.By = append(c.By, column)
 	}
-	if c.cells = c.size(); c.selected() {
-		c.labels = numbered(c.cells)
+	if c.cells = c.size(); c.Selected() {
+		c.labels = Numbered(c.cells)
 		return c
 	}
 	c.labels = []string{""}
@@ -63,19 +63,19 @@ func NewCells(j *job.Job, r *job.Release, values []string) *Cells {
 	return c
 }
 
-// selected reports whether the values of one of the columns are selected.
-func (c *Cells) selected() bool { return c.keyed != "" }
+// Selected reports whether the values of one of the columns are selected.
+func (c *Cells) Selected() bool { return c.keyed != "" }
 
-// spare adds cells that no row is in, for a mechanism that plans otherwise for a few
+// Spare adds cells that no row is in, for a mechanism that plans otherwise for a few
 // groups. What it returns of them is dropped.
-func (c *Cells) spare(to int) *Cells {
+func (c *Cells) Spare(to int) *Cells {
 	more := *c
-	more.labels = numbered(max(c.cells, to))
+	more.labels = Numbered(max(c.cells, to))
 	return &more
 }
 
-// numbered makes n names that tell nothing.
-func numbered(n int) []string {
+// Numbered makes n names that tell nothing.
+func Numbered(n int) []string {
 	out := make([]string, n)
 	for i := range out {
 		out[i] = strconv.Itoa(i)
@@ -109,8 +109,8 @@ func (c *Cells) distinguish() {
 	}
 }
 
-// name finds a name for the column that no declared column has, unless it holds the same as one.
-func (c *Cells) name(j *job.Job) string {
+// NameIn finds a name for the column that no declared column has, unless it holds the same as one.
+func (c *Cells) NameIn(j *job.Job) string {
 	if len(c.By) == 1 && c.Other == "" {
 		return c.By[0].Name // its place is taken: the two hold the same
 	}
@@ -165,15 +165,6 @@ func (c *Cells) shown(column job.Column, i int) string {
 		return keys.Shown(column.Domain[i])
 	}
 	return column.Domain[i]
-}
-
-// Fields are the group columns of the output.
-func (c *Cells) Fields() []sdk.Field {
-	var out []sdk.Field
-	for _, b := range c.By {
-		out = append(out, sdk.Field{Name: b.Name, Type: sdk.String, Doc: "which group the row is about"})
-	}
-	return out
 }
 
 // Label reports whether a column that a mechanism reads is that of the cells.
