@@ -156,7 +156,7 @@ func describeDraw(p *plan.Priced, d *plan.PricedDraw) (report.Draw, error) {
 	}
 	entry := report.Draw{
 		Name: d.Name, Design: d.Design.Kind(), Target: plan.Point(d.Target), Sample: d.Sample,
-		SampleRelations: d.Relations(), Guarantee: g,
+		SampleRelations: d.Relations, Guarantee: g,
 	}
 	for _, r := range d.Releases {
 		entry.Releases = append(entry.Releases, r.Job.Name)

@@ -62,7 +62,7 @@ func describeChoice(p *plan.Priced, c *job.Cap, table string) *report.CapChoice 
 		return nil
 	}
 	caps := c.Choice.Caps()
-	out := &report.CapChoice{AtMost: caps[len(caps)-1], Made: p.CapFound(table)}
+	out := &report.CapChoice{AtMost: caps[len(caps)-1], Made: p.Found.Rows[table] > 0}
 	if !out.Made {
 		for _, l := range p.Likely(table) {
 			out.Likely = append(out.Likely, report.LikelyCap{Rows: l.Rows, Percent: l.Percent, Left: c.Choice.LeftOut(l.Rows * c.Groups)})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
@@ -146,7 +147,7 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 	}
 	a.o.reach("ledger")
 	a.tidy(ctx)
-	if a.measured, err = a.o.measure(ctx, a.priced, a.table, a.set, a.budget); err != nil {
+	if a.measured, err = a.measure(ctx); err != nil {
 		return nil, err
 	}
 	if a.looked, err = lookedAt(ctx, a.budget.Ledger, j); err != nil {
@@ -258,7 +259,7 @@ func (a *attempt) deliver(interruptible context.Context, r *run.Runner) (*Outcom
 		}
 	}
 	a.report.Budget, a.report.Look = a.account(), a.looked
-	outcome, err := deliver(ctx, r, a.report, a.pages, a.out, b, a.o.reach, func() error { return a.o.hour.publishes(interruptible) })
+	outcome, err := a.publish(ctx, r, func() error { return a.o.hour.publishes(interruptible) })
 	if err != nil {
 		known := failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 		b.Failed(ctx, t, known, false)
@@ -275,24 +276,23 @@ func (a *attempt) deliver(interruptible context.Context, r *run.Runner) (*Outcom
 }
 
 // measure makes the steps of a series that are missing, and returns what was measured; nil where the job has no series.
-func (o Options) measure(ctx context.Context, p *plan.Priced, t *run.OpenedTable, set *run.Mechanisms,
-	b *budget.Budget) ([]*run.Measurement, error) {
-	if p.Step() == nil {
-		if o.CatchUp {
+func (a *attempt) measure(ctx context.Context) ([]*run.Measurement, error) {
+	if a.priced.Step() == nil {
+		if a.o.CatchUp {
 			return nil, failure.New(failure.ExitUsage, "USAGE", "--catch-up: the job has no series")
 		}
 		return nil, nil
 	}
-	if o.Revise {
+	if a.o.Revise {
 		return nil, failure.New(failure.ExitUsage, "USAGE",
 			"--revise: the job has a series, whose measurements are made once; it may say revised: accept")
 	}
-	s, err := b.Series(ctx)
+	s, err := a.budget.Series(ctx)
 	if err == nil {
-		err = s.InOrder(o.CatchUp)
+		err = s.InOrder(a.o.CatchUp)
 	}
 	if err == nil {
-		err = s.Measure(ctx, set, t)
+		err = s.Measure(ctx, a.set, a.table)
 	}
 	if err == nil {
 		err = s.Publishing()
@@ -303,11 +303,11 @@ func (o Options) measure(ctx context.Context, p *plan.Priced, t *run.OpenedTable
 	return s.Measured(), nil
 }
 
-// deliver makes all files of all releases, has them stored, and puts the folder
+// publish makes all files of all releases, has them stored, and puts the folder
 // that holds them in place, once hold returns.
-func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report.Page, out *output.Folder, b *budget.Budget,
-	reach func(string), hold func() error) (*Outcome, error) {
-	rep.Releases = append([]report.Release(nil), rep.Releases...)
+func (a *attempt) publish(ctx context.Context, r *run.Runner, hold func() error) (*Outcome, error) {
+	rep, out := a.report, a.out
+	rep.Releases = slices.Clone(rep.Releases)
 	results := plan.Published(r.Plan, r.Results)
 	for i := range rep.Releases {
 		entry := &rep.Releases[i]
@@ -318,13 +318,13 @@ func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report
 			return nil, err
 		}
 	}
-	if err := output.WriteReports(out, page, &rep, output.ValuesOf(results)); err != nil {
+	if err := output.WriteReports(out, a.pages, &rep, output.ValuesOf(results)); err != nil {
 		return nil, err
 	}
-	if err := b.Seal(ctx, r, out.Files); err != nil {
+	if err := a.budget.Seal(ctx, r, out.Files); err != nil {
 		return nil, err
 	}
-	reach("sealed")
+	a.o.reach("sealed")
 	if err := hold(); err != nil {
 		return nil, err
 	}

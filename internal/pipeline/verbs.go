@@ -99,7 +99,7 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 		return nil, over
 	}
 	var err error
-	done := &Planned{limit: limitText(plan.LimitOf(p.Job))}
+	done := &Planned{limit: limitText(p.Job.Budget.Limit.Limit())}
 	if done.report, err = output.Describe(p, o.Version); err != nil {
 		return nil, err
 	}

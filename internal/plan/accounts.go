@@ -15,7 +15,7 @@ func (p *Priced) Request(ids map[string]string) (ledger.Request, error) {
 	if err != nil {
 		return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "the plan has no price at the ledger: %v", err)
 	}
-	limit := LimitOf(p.Job)
+	limit := p.Job.Budget.Limit.Limit()
 	q.Account, q.Opening, q.Own, q.OwnLife = AccountOf(p.Job), OpeningOf(limit), &limit, LifetimeOf(p.Job)
 	q.Opening.Lifetime = q.OwnLife
 	q.Job, q.Digest, q.Keeps = p.Job.Name, p.Job.Digest(), p.Keeps()
@@ -70,11 +70,6 @@ func AccountOf(j *job.Job) ledger.Key {
 		k.Slice = ledger.Slice{Column: s.Column, Is: s.Is}
 	}
 	return k
-}
-
-// LimitOf is the limit that a job says of its account.
-func LimitOf(j *job.Job) ledger.Limit {
-	return j.Budget.Limit.Limit()
 }
 
 // LifetimeOf is the limit that a job says of all slices of its account together, nil where

@@ -26,7 +26,7 @@ func (r *PlannedRelease) replanForCap(ctx context.Context, j *job.Job, d *Planne
 	if err != nil {
 		return nil, err
 	}
-	one, err := q.plan(ctx, r.Share, r.Target, d.relations)
+	one, err := q.plan(ctx, r.Share, r.Target, d.Relations)
 	if err != nil {
 		return nil, err
 	}
@@ -164,22 +164,11 @@ func perRow(p sdk.Plan, groups int64) (float64, bool) {
 	}
 	switch e := e.(type) {
 	case privacy.DiscreteLaplace:
-		return noiseOf(e) * k / e.Sensitivity.AddRemove, true
+		return planned.DeviationOf(e) * k / e.Sensitivity.AddRemove, true
 	case privacy.DiscreteGaussian:
-		return noiseOf(e) * math.Sqrt(k) / e.Sensitivity.AddRemove, true
+		return planned.DeviationOf(e) * math.Sqrt(k) / e.Sensitivity.AddRemove, true
 	}
 	return 0, false
-}
-
-// noiseOf is the standard deviation of the noise of an event that adds some, 0 of any other.
-func noiseOf(e privacy.Event) float64 {
-	switch e := e.(type) {
-	case privacy.DiscreteLaplace:
-		return math.Sqrt2 * math.Exp(-0.5/e.Scale) / -math.Expm1(-1/e.Scale)
-	case privacy.DiscreteGaussian:
-		return e.Sigma
-	}
-	return 0
 }
 
 // Choose returns the cap of a table with the least estimated error for the releases that use it, from noisy numbers of units with up to
@@ -273,7 +262,7 @@ func (p *Planned) Likely(table string) (out []Likely) {
 	sd, unit := 0.0, 1.0
 	for _, r := range p.choices() {
 		if r.Job.Table == table {
-			sd = noiseOf(r.Plan.Event)
+			sd = planned.DeviationOf(r.Plan.Event)
 			if w := r.Public.Design; w.EqualWeights {
 				unit = math.Max(1, w.MaxWeight)
 			}

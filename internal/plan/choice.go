@@ -31,13 +31,7 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 	if !r.picks() {
 		return
 	}
-	at := func(names ...string) *sdk.ResultColumn {
-		i := slices.IndexFunc(columns, func(c sdk.ResultColumn) bool { return c.Float64 != nil && slices.Contains(names, c.Name) })
-		if i < 0 {
-			return nil
-		}
-		return &columns[i]
-	}
+	at := func(name string) *sdk.ResultColumn { return columnIn(columns, name) }
 	ends, value, noise := endFields[0], at(estimateField), at(noiseField)
 	if r.Series != nil {
 		ends, value, noise = endFields[1], at("value"), at("sd")

@@ -71,11 +71,6 @@ func (p *Priced) Collection() samplers.Design {
 	return nil
 }
 
-// known returns what a wave costs a unit that is known to be in it.
-func (p *Priced) known(r privacy.Rotation) (privacy.Answer, error) {
-	return privacy.Bill{Event: r.Event, Delta: p.Bill.Delta}.Price(p.Job.Dataset.Relation)
-}
-
 // Charged returns what a run of the plan is charged for. Of a wave that was released before that is the
 // wave alone, as of units that are known to be in it (P34): all waves together were paid for once.
 func (p *Priced) Charged() (e privacy.Event, a privacy.Answer, again bool, err error) {
@@ -83,7 +78,7 @@ func (p *Priced) Charged() (e privacy.Event, a privacy.Answer, again bool, err e
 	if p.panel == nil || !ok || p.panel.Node == nil || !slices.Contains(p.panel.Node.Done, p.panel.Wave) {
 		return p.All, p.Answer, false, nil
 	}
-	a, err = p.known(r)
+	a, err = privacy.Bill{Event: r.Event, Delta: p.Bill.Delta}.Price(p.Job.Dataset.Relation)
 	return r.Event, a, true, err
 }
 

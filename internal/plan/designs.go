@@ -129,7 +129,7 @@ func drawOf(j *job.Job, name string, samples map[string]*ledger.Node) (samplers.
 func public(j *job.Job, d *DraftDraw, r *job.Release) sdk.Public {
 	f := d.Design.Facts()
 	p := sdk.Public{
-		Relation: j.Dataset.Relation, SampleRelations: d.relations, Population: population(j, d.Design),
+		Relation: j.Dataset.Relation, SampleRelations: d.Relations, Population: population(j, d.Design),
 		Design: sdk.Design{
 			Kind: d.Design.Kind(), Rate: f.Rate, SampleSize: f.SampleSize, MinWeight: f.MinWeight, MaxWeight: f.MaxWeight,
 			EqualWeights: f.EqualWeights, LargestCount: f.LargestCount,

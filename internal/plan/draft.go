@@ -28,7 +28,7 @@ type Draft struct {
 // DraftDraw is one sample, or the table, and what is asked of it.
 type DraftDraw struct {
 	planned.Sampled
-	relations []privacy.Relation
+	Relations []privacy.Relation // between neighbouring samples, under which all that is released from the draw keeps to its budget
 	asks      []ask
 	keys      []int                   // the releases that say what a selection of keys may cost
 	begun     *SeriesSetup            // of the series of the releases, nil where this run begins it
@@ -41,9 +41,6 @@ func (d *DraftDraw) matrix(s *job.Series, pure bool) (*series.Plan, error) {
 		found, err := series.Find(questionOf(s, pure))
 		if err != nil {
 			return nil, err
-		}
-		if d.matrices == nil {
-			d.matrices = map[string]*series.Plan{}
 		}
 		d.matrices[s.Name] = found
 	}
@@ -64,11 +61,7 @@ func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draf
 	d := &Draft{inside: j.Dataset.Relation, nodes: asked.there}
 	table, err := CollectionOf(j)
 	if err != nil {
-		var placed frameError
-		if errors.As(err, &placed) {
-			return nil, job.Problems{sampleProblem(j, "", err)}
-		}
-		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
+		return nil, job.Problems{sampleProblem(j, "dataset.collected", err)}
 	}
 	if table != nil {
 		d.outer, d.inside = table.Sampling, table.Inside
@@ -89,7 +82,7 @@ func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draf
 	}
 	for _, x := range d.draws {
 		x.begun = setup
-		if x.relations, err = relationsOf(x.Design, d.inside); err != nil {
+		if x.Relations, err = relationsOf(x.Design, d.inside); err != nil {
 			problems = append(problems, j.Problem(job.Key("samples", x.Name), err.Error(), ""))
 		}
 	}
@@ -100,9 +93,7 @@ func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draf
 		return nil, err
 	}
 	if table != nil {
-		if d.table, problems, err = collection(ctx, j, table, past); err == nil {
-			err = problems.Err()
-		}
+		d.table, err = collection(ctx, j, table, past)
 	}
 	return d, err
 }
@@ -143,12 +134,12 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 		d, ok := byName[r.From]
 		if !ok {
 			design, err := newDesign(j, r.From, samples)
-			d = &DraftDraw{Sampled: planned.Sampled{Name: r.From, Design: design}}
+			d = &DraftDraw{Sampled: planned.Sampled{Name: r.From, Design: design}, matrices: map[string]*series.Plan{}}
 			if err == nil {
 				d.Kept, err = newKept(j, r.From, design, samples)
 			}
 			if err != nil {
-				problems = append(problems, sampleProblem(j, r.From, err))
+				problems = append(problems, sampleProblem(j, job.Key("samples", r.From), err))
 			}
 			byName[r.From] = d
 			draws = append(draws, d)
@@ -161,20 +152,16 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 	return draws, problems, broken
 }
 
-func sampleProblem(j *job.Job, name string, err error) job.Problem {
+func sampleProblem(j *job.Job, at string, err error) job.Problem {
 	var placed frameError
 	if errors.As(err, &placed) {
 		return j.Problem("dataset.frame"+placed.path, placed.message, placed.hint)
 	}
-	return j.Problem(job.Key("samples", name), err.Error(), "")
+	return j.Problem(at, err.Error(), "")
 }
 
 // inRho reports whether the guarantees of the draw's releases are in ρ: all, or none.
 func (d *DraftDraw) inRho(j *job.Job) bool { return j.Releases[d.asks[0].index].Guarantee.Rho != nil }
-
-// Relations are those between neighbouring samples under which all that is released from the
-// draw keeps to its budget.
-func (d *DraftDraw) Relations() []privacy.Relation { return d.relations }
 
 // target adds up what the releases of the draw and its selections of keys ask for.
 func (d *DraftDraw) target(j *job.Job) job.Guarantee {
@@ -212,24 +199,4 @@ func (d *Draft) OnPopulation(e privacy.Event) privacy.Event {
 		return e
 	}
 	return d.outer.With(compose(append(d.table.Kept.Earlier(), e)))
-}
-
-// shared are the draws that more than one job uses, the one that made the table
-// among them.
-func (d *Draft) shared() []*DraftDraw {
-	return withTable(d.table, d.draws, func(x *DraftDraw) bool { return x.Kept != nil })
-}
-
-// withTable returns the draw that made the table, if there is one, and the draws that are kept.
-func withTable[D any](table *D, draws []*D, kept func(*D) bool) []*D {
-	var out []*D
-	if table != nil {
-		out = append(out, table)
-	}
-	for _, x := range draws {
-		if kept(x) {
-			out = append(out, x)
-		}
-	}
-	return out
 }

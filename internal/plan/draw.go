@@ -61,7 +61,7 @@ func (d PlannedDraw) spending(ctx context.Context, j *job.Job, sample privacy.Po
 		if s := j.InSeries(&q.Job); s != nil {
 			return q.planInSeries(ctx, j, s, d.DraftDraw, share)
 		}
-		return q.within(ctx, j, share, d.relations)
+		return q.within(ctx, j, share, d.Relations)
 	})
 }
 
@@ -88,7 +88,7 @@ func (d PlannedDraw) with(ctx context.Context, j *job.Job,
 		}
 	}
 	for _, i := range d.keys {
-		k, err := planKeys(j, i, portion(d.Sample, j.Releases[i].Keys.Guarantee, d.Target), d.relations)
+		k, err := planKeys(j, i, portion(d.Sample, j.Releases[i].Keys.Guarantee, d.Target), d.Relations)
 		if err != nil {
 			problems = append(problems, keysProblem(j, i, err))
 			continue

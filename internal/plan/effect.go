@@ -16,14 +16,11 @@ const (
 // hasEffect reports whether the result has a design effect, which costs nothing: of a share in a sample whose number of
 // rows is public, or released and of rows of equal weight. A share p tells the variance of its rows, p(1 − p); a mean does not.
 func (r *PlannedRelease) hasEffect() bool {
-	has := func(name string) bool {
-		return slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name })
-	}
-	if r.Series != nil || r.Plan.Estimates() != sdk.StatisticShare || !has(errorField) || has(effectField) ||
+	if r.Series != nil || r.Plan.Estimates() != sdk.StatisticShare || !r.has(errorField) || r.has(effectField) ||
 		slices.Contains(r.Job.By, effectField) {
 		return false
 	}
-	if d := r.Public.Design; !has(countField) {
+	if d := r.Public.Design; !r.has(countField) {
 		return d.SampleSize > 0
 	} else {
 		return d.EqualWeights
@@ -42,16 +39,16 @@ func (r *PlannedRelease) addEffect(out *sdk.Result, rows int) {
 		return
 	}
 	at := func(name string) func(int) float64 {
-		i := slices.IndexFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == name })
+		c := columnIn(out.Columns, name)
 		return func(row int) float64 {
-			if i < 0 || row >= len(out.Columns[i].Float64) || row < len(out.Columns[i].Blank) && out.Columns[i].Blank[row] {
+			if c == nil || row >= len(c.Float64) || row < len(c.Blank) && c.Blank[row] {
 				return math.NaN()
 			}
-			return out.Columns[i].Float64[row]
+			return c.Float64[row]
 		}
 	}
 	share, whole, count := at(estimateField), at(errorField), at(countField)
-	if d := r.Public.Design; d.SampleSize > 0 && !slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == countField }) {
+	if d := r.Public.Design; d.SampleSize > 0 && !r.has(countField) {
 		count = func(int) float64 { return float64(d.SampleSize) }
 	}
 	effect, blank := make([]float64, rows), make([]bool, rows)

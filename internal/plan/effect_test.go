@@ -53,7 +53,7 @@ func TestDesignEffect(t *testing.T) {
 			}
 			in.Columns = append(in.Columns, x)
 		}
-		out := c.r.Stated(c.r.blanked(in))
+		out := c.r.Stated(c.r.Blanked(in))
 		var got []string
 		for _, x := range out.Columns {
 			if got = append(got, x.Name); x.Name == effectField && (x.Float64[0] != c.want[0] || x.Blank[0] || !x.Blank[1]) {

@@ -13,10 +13,10 @@ import (
 // What Fit returns was made by cost, which said at most target for it; Good is false where
 // no value was found. Fit expects nothing else of cost. Where a cost does not grow as the
 // steps expect, Fit finds a smaller value or none, and never one that costs more.
-func Fit[X, T any](cost func(x X) (made T, cost float64, err error), target, near float64, tries int, by Steps[X]) (Fitted[X, T], error) {
-	var best Fitted[X, T]
+func Fit[T any](cost func(x float64) (made T, cost float64, err error), target, near float64, tries int, by *Scale) (Fitted[T], error) {
+	var best Fitted[T]
 	for range tries {
-		x, ok := by.Next()
+		x, ok := by.next()
 		if !ok {
 			break
 		}
@@ -26,31 +26,21 @@ func Fit[X, T any](cost func(x X) (made T, cost float64, err error), target, nea
 		}
 		used := c / target
 		if c <= target && (!best.Good || used > best.Used) {
-			best = Fitted[X, T]{X: x, Made: made, Used: used, Good: true}
+			best = Fitted[T]{Made: made, Used: used, Good: true}
 		}
 		if c <= target && used >= near {
 			break
 		}
-		by.Learn(x, used)
+		by.learn(x, used)
 	}
 	return best, nil
 }
 
 // Fitted is the best try of a search.
-type Fitted[X, T any] struct {
-	X    X
+type Fitted[T any] struct {
 	Made T
 	Used float64 // its cost over the target
 	Good bool
-}
-
-// Steps propose what a search tries.
-type Steps[X any] interface {
-	// Next returns the next value to try, false where no further one is worth it.
-	Next() (X, bool)
-	// Learn takes the answer to a value. used is its cost over the target; where it is above
-	// 1, infinite or not a number, the value is too large.
-	Learn(x X, used float64)
 }
 
 // Scale proposes positive numbers for a cost that grows with them. It takes the cost for a
@@ -71,11 +61,11 @@ type Scale struct {
 // even is the ratio of a bad number to a good one between which nothing is left to find.
 const even = 1 + 1e-6
 
-// Next implements Steps.
-func (s *Scale) Next() (float64, bool) {
+// next returns the next number to try, false where no further one is worth it.
+func (s *Scale) next() (float64, bool) {
 	x := s.From
 	if s.x > 0 {
-		x = s.next()
+		x = s.step()
 	}
 	if x = math.Max(x, s.Least); s.Round != nil {
 		x = s.Round(x)
@@ -83,7 +73,7 @@ func (s *Scale) Next() (float64, bool) {
 	return x, x > s.lo && (s.hi == 0 || x < s.hi && !(s.lo > 0 && s.hi/s.lo < even))
 }
 
-func (s *Scale) next() float64 {
+func (s *Scale) step() float64 {
 	x := s.x * math.Pow(s.Aim/s.used, 1/cmp.Or(s.Power, s.learned, 1))
 	switch {
 	case s.hi == 0:
@@ -103,8 +93,9 @@ func (s *Scale) next() float64 {
 // anywhere.
 const leastPower = 0.02
 
-// Learn implements Steps.
-func (s *Scale) Learn(x, used float64) {
+// learn takes the answer to a number. used is its cost over the target; where it is above 1, infinite or not a number, the number is
+// too large.
+func (s *Scale) learn(x, used float64) {
 	if math.IsNaN(used) {
 		used = math.Inf(1)
 	}

@@ -29,10 +29,10 @@ func TestFitKeepsWithinTheTarget(t *testing.T) {
 			told[x] = c
 			return x, c, nil
 		}, 3, 0.99, 12, by)
-		if err != nil || best.Good && !(told[best.X] <= 3 && best.Made == best.X && best.Used == told[best.X]/3) {
-			t.Fatalf("%+v costs %v: %v", best, told[best.X], err)
+		if err != nil || best.Good && !(told[best.Made] <= 3 && best.Used == told[best.Made]/3) {
+			t.Fatalf("%+v costs %v: %v", best, told[best.Made], err)
 		}
-		if x, ok := by.Next(); ok && 3*math.Pow(x, power) > 3 {
+		if x, ok := by.next(); ok && 3*math.Pow(x, power) > 3 {
 			caught++
 		}
 	}
@@ -47,9 +47,9 @@ func TestFitIsNear(t *testing.T) {
 		for _, from := range []float64{1e-3, 1, 30} {
 			for _, told := range []float64{power, 0} {
 				tries := 0
-				best, err := Fit(func(x float64) (struct{}, float64, error) {
+				best, err := Fit(func(x float64) (float64, float64, error) {
 					tries++
-					return struct{}{}, math.Expm1(math.Pow(x, power)), nil
+					return x, math.Expm1(math.Pow(x, power)), nil
 				}, 1, 0.99, 24, &Scale{From: from, Power: told, Aim: 0.995})
 				if err != nil || best.Used < 0.99 || tries > 16 {
 					t.Errorf("power %v from %v: %+v in %d tries, %v", power, from, best, tries, err)
@@ -68,7 +68,7 @@ func TestFitStopsAtAnError(t *testing.T) {
 		}
 		return x, x / 2, nil
 	}, 1, 0.99, 5, &Scale{From: 1, Power: 1, Aim: 0.995})
-	if !errors.Is(err, wrong) || !best.Good || best.X != 1 {
+	if !errors.Is(err, wrong) || !best.Good || best.Made != 1 {
 		t.Errorf("%+v, %v", best, err)
 	}
 }
@@ -77,7 +77,7 @@ func TestFitStopsAtAnError(t *testing.T) {
 func TestFitRounds(t *testing.T) {
 	best, err := Fit(func(x float64) (float64, float64, error) { return x, x, nil }, 7.5, 1, 20,
 		&Scale{From: 1, Power: 1, Aim: 1, Round: math.Floor})
-	if err != nil || best.X != 7 {
+	if err != nil || best.Made != 7 {
 		t.Errorf("%+v, %v", best, err)
 	}
 }

@@ -27,7 +27,11 @@ func newFramed(j *job.Job, s job.Sample) (samplers.Design, error) {
 	case s.BySize != nil:
 		return newRatesBySize(j, s)
 	case s.Method == job.Stratified:
-		return newStrataTakes(j, s)
+		f, err := readFrame(j, []string{s.Strata})
+		if err != nil {
+			return nil, err
+		}
+		return newTakes(f, s.Takes)
 	}
 	return nil, fmt.Errorf("method: %s is not a sampling method", s.Method)
 }
@@ -105,14 +109,6 @@ func newRatesBySize(j *job.Job, s job.Sample) (samplers.Design, error) {
 		return nil, err
 	}
 	return samplers.NewStratifiedPoisson(f, rates)
-}
-
-func newStrataTakes(j *job.Job, s job.Sample) (samplers.Design, error) {
-	f, err := readFrame(j, []string{s.Strata})
-	if err != nil {
-		return nil, err
-	}
-	return newTakes(f, s.Takes)
 }
 
 // newTakes draws a number of each stratum of a frame.

@@ -137,7 +137,7 @@ func TestChoiceIsInTheWholeError(t *testing.T) {
 	}
 	in.Columns[0].String = []string{"a", "b"}
 	choice := 10 * 40 * 80.0 / 100 // (y − 0)(120 − y) of a row, which weighs 10, over the rows
-	for _, c := range r.Stated(r.blanked(in)).Columns {
+	for _, c := range r.Stated(r.Blanked(in)).Columns {
 		want, ok := map[string]float64{"noise_sd": math.Sqrt(9 + choice), "standard_error": math.Sqrt(16 + choice), "cv": math.Round(1e4*math.Sqrt(16+choice)/40) / 1e4}[c.Name]
 		if ok && math.Abs(c.Float64[1]-want) > 1e-9 {
 			t.Errorf("%s is %v, want %v", c.Name, c.Float64[1], want)

@@ -12,17 +12,6 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// wanted are the kept samples that the releases of a job use, by their names.
-func wanted(j *job.Job) map[string]job.Sample {
-	out := map[string]job.Sample{}
-	for _, r := range j.Releases {
-		if s, ok := j.Sample(r.From); ok && s.Method == job.Kept {
-			out[s.Name] = s
-		}
-	}
-	return out
-}
-
 // Past answers for the ledger about what earlier jobs left. Reading it changes nothing.
 type Past interface {
 	// Node returns a node of the job's account, or of its slice; nil where there is none.
@@ -46,18 +35,18 @@ func (r *recalled) Node(ctx context.Context, j *job.Job, id string) (*ledger.Nod
 // findSamples asks the ledger for the kept samples that a job uses: their designs,
 // and what was spent on them.
 func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger.Node, job.Problems, error) {
-	want := wanted(j)
-	if len(want) == 0 {
-		return nil, nil, nil
-	}
 	found := map[string]*ledger.Node{}
 	var problems job.Problems
-	for name, wants := range want {
-		n, err := past.Node(ctx, j, wants.ID)
+	for _, r := range j.Releases {
+		s, ok := j.Sample(r.From)
+		if _, known := found[s.Name]; known || !ok || s.Method != job.Kept {
+			continue
+		}
+		n, err := past.Node(ctx, j, s.ID)
 		if err != nil {
 			return nil, nil, err
 		}
-		at := job.Key(job.Key("samples", name), "id")
+		at := job.Key(job.Key("samples", s.Name), "id")
 		switch {
 		case n == nil || n.Kind != ledger.KindDraw:
 			problems = append(problems, j.Problem(at, "is not a sample of this data set that this ledger keeps",
@@ -66,7 +55,7 @@ func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger
 			problems = append(problems, j.Problem(at, "was never stored: the job that drew it did not finish",
 				"run that job with --spend-again, which draws another sample"))
 		}
-		found[name] = n
+		found[s.Name] = n
 	}
 	return found, problems, nil
 }
@@ -75,11 +64,6 @@ func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger
 type designText struct {
 	Kind  string         `json:"kind"`
 	Facts samplers.Facts `json:"facts"`
-}
-
-func describeDesign(d samplers.Design) (string, error) {
-	b, err := json.Marshal(designText{d.Kind(), d.Facts()})
-	return string(b), err
 }
 
 // restored is the design of a kept sample.
@@ -117,13 +101,13 @@ func newKept(j *job.Job, name string, d samplers.Design, samples map[string]*led
 
 // collection is the draw that made a table itself a sample. It was made once, for
 // all jobs on the table: the ledger knows what they spent on it (P4).
-func collection(ctx context.Context, j *job.Job, table *Collection, past Past) (*DraftDraw, job.Problems, error) {
+func collection(ctx context.Context, j *job.Job, table *Collection, past Past) (*DraftDraw, error) {
 	rule, err := privacy.NewReuse(table.Sampling, j.Dataset.Relation)
 	if err != nil {
-		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
+		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
 	}
 	d := &DraftDraw{Sampled: planned.Sampled{Name: "collected", Design: table.Design,
 		Kept: &planned.Kept{Rule: rule, ID: ledger.CollectedID(AccountOf(j))}}}
 	d.Kept.Node, err = past.Node(ctx, j, d.Kept.ID)
-	return d, nil, err
+	return d, err
 }

@@ -1,9 +1,9 @@
 package plan
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
@@ -25,7 +25,7 @@ func (d *PlannedDraw) planStep(parts []pricedPart) (privacy.Point, privacy.Bill,
 		share = share.Plus(rational.Exactly(p.share.Epsilon, p.share.Delta))
 	}
 	// Each release was held to its share under every relation, and shares add up (P10).
-	return atLeastDelta(leaves(parts), d.relations, privacy.Point{Epsilon: rational.Up(share.Epsilon), Delta: rational.Up(share.Delta)})
+	return atLeastDelta(leaves(parts), d.Relations, privacy.Point{Epsilon: rational.Up(share.Epsilon), Delta: rational.Up(share.Delta)})
 }
 
 // useOf prices a step on a kept draw in the units of a basic account, with the arithmetic
@@ -51,8 +51,8 @@ func (d *PricedDraw) ledgerStep(id string) (ledger.Step, error) {
 	if k.ID != "" {
 		s.Begins = ledger.KindCollected
 	}
-	var err error
-	s.Facts, err = describeDesign(d.Design)
+	facts, err := json.Marshal(designText{d.Design.Kind(), d.Design.Facts()})
+	s.Facts = string(facts)
 	return s, err
 }
 
@@ -102,15 +102,13 @@ func differenceOf(j *job.Job, u *step.Price) privacy.Answer {
 
 // plus adds what kept draws cost to what everything else does.
 func plus(a privacy.Answer, draws []*PricedDraw) privacy.Answer {
-	eps, delta := new(big.Rat).SetFloat64(a.Epsilon), new(big.Rat).SetFloat64(a.Delta)
+	total := rational.Exactly(a.Epsilon, a.Delta)
 	for _, d := range draws {
 		if d.Kept != nil {
-			m := d.Use.Adds()
-			eps.Add(eps, m.Epsilon)
-			delta.Add(delta, m.Delta)
+			total = total.Plus(d.Use.Adds())
 		}
 	}
-	a.Epsilon, a.Delta = rational.Up(eps), rational.Up(delta)
+	a.Epsilon, a.Delta = rational.Up(total.Epsilon), rational.Up(total.Delta)
 	a.Upper, a.Method = a.Epsilon, byKept
 	a.Methods = map[string]privacy.Bound{byKept: {Epsilon: a.Epsilon, Delta: a.Delta}}
 	return a

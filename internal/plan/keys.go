@@ -36,18 +36,16 @@ func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Re
 	if err != nil {
 		return nil, err
 	}
-	k := &planned.Keys{Job: j.Releases[index], Column: j.Releases[index].Unlisted(&j.Dataset), Share: share, Rule: rule}
 	for _, rel := range relations {
 		a, err := privacy.EpsilonAt(rule.Event(), rel, share.Delta)
 		if err != nil {
 			return nil, err
 		}
-		k.Cost = math.Max(k.Cost, a.Epsilon)
+		if a.Epsilon > share.Epsilon {
+			return nil, fmt.Errorf("the selection spends more than its share (ε %.6g of %.6g)", a.Epsilon, share.Epsilon)
+		}
 	}
-	if k.Cost > share.Epsilon {
-		return nil, fmt.Errorf("the selection spends more than its share (ε %.6g of %.6g)", k.Cost, share.Epsilon)
-	}
-	return k, nil
+	return &planned.Keys{Job: j.Releases[index], Column: j.Releases[index].Unlisted(&j.Dataset), Share: share, Rule: rule}, nil
 }
 
 func ruleFor(j *job.Job, r *job.Release, target privacy.Point, relations []privacy.Relation) (keys.Rule, error) {
@@ -73,7 +71,6 @@ type pricedPart struct {
 	name      string // as a failure calls it
 	guarantee job.Guarantee
 	share     privacy.Point
-	cost      float64
 	event     privacy.Event
 }
 
@@ -82,10 +79,10 @@ type pricedPart struct {
 func (d *PlannedDraw) parts() []pricedPart {
 	var out []pricedPart
 	for _, r := range d.Releases {
-		out = append(out, pricedPart{"release " + r.Job.Name, r.Job.Guarantee, r.Share, r.cost, r.Event()})
+		out = append(out, pricedPart{"release " + r.Job.Name, r.Job.Guarantee, r.Share, r.Event()})
 	}
 	for _, k := range d.Keys {
-		out = append(out, pricedPart{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.Cost, k.Rule.Event()})
+		out = append(out, pricedPart{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.Rule.Event()})
 	}
 	return out
 }
@@ -123,7 +120,7 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 		few = int(min(2*c.Groups, int64(r.Cells.Len())))
 	}
 	for _, to := range []int{0, few, r.Cells.Len()} {
-		one, err := q.spared(to).plan(ctx, r.Share, r.Target, d.relations)
+		one, err := q.spared(to).plan(ctx, r.Share, r.Target, d.Relations)
 		if err == nil {
 			one, err = one.settled(j)
 		}
@@ -170,7 +167,7 @@ func (r *PlannedRelease) checkSuppress() error {
 	refused := func(message string) error {
 		return refusals{{".suppress", message, "leave it out"}}
 	}
-	if slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == suppressed }) {
+	if r.has(suppressed) {
 		return refused("cannot be used: the mechanism returns a column of that name itself")
 	}
 	if r.SuppressBy() == "" {
@@ -179,10 +176,10 @@ func (r *PlannedRelease) checkSuppress() error {
 	return nil
 }
 
-// blanked is a result in which values without a meaning (sdk.FlagField) and the groups with a small
+// Blanked is a result in which values without a meaning (sdk.FlagField) and the groups with a small
 // noisy number are blank. It is
 // computed from what is released alone (P25).
-func (r *PlannedRelease) blanked(result sdk.Result) sdk.Result {
+func (r *PlannedRelease) Blanked(result sdk.Result) sdk.Result {
 	result = result.Blanks()
 	by := r.SuppressBy()
 	at := slices.IndexFunc(result.Columns, func(c sdk.ResultColumn) bool { return c.Name == by })

@@ -169,7 +169,7 @@ func TestBlanked(t *testing.T) {
 	}
 	in := sdk.Result{Columns: []sdk.ResultColumn{{Name: "town", String: []string{"a", "b", "c"}}, {Name: "sex", String: []string{"f", "m", "f"}},
 		{Name: "estimate", Float64: []float64{1, 2, 3}}, {Name: "count", Float64: []float64{9.99, 10, math.Inf(-1)}}}}
-	out := r.blanked(in)
+	out := r.Blanked(in)
 	for i, c := range out.Columns {
 		group, last := i < 2, i == len(out.Columns)-1
 		switch {

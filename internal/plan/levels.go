@@ -25,7 +25,10 @@ func (p *Priced) Levels() []Level { // P37
 	}
 	var out []Level
 	if m := p.Job.Dataset.Key.Members; m != nil {
-		steps := p.memberSteps()
+		steps := int64(2) // from neighbour to neighbour: a unit that stays, with other rows, goes and comes
+		if p.inside == privacy.ReplaceOne {
+			steps = 1 // the unit stays
+		}
 		event, below := p.ofMember(steps)
 		out = append(out, Level{Name: m.Name, Cost: p.atLevel(event, steps), Below: below})
 	}
@@ -37,16 +40,6 @@ func (p *Priced) Levels() []Level { // P37
 		out = append(out, Level{Name: g.Name, AtMost: g.Value, Cost: p.atLevel(event, g.Value)})
 	}
 	return out
-}
-
-// memberSteps counts the steps from neighbour to neighbour between two tables that differ in one member. Under
-// replace-one the unit stays, so they are neighbours. Under add-remove a unit that stays, with other rows, goes and
-// comes.
-func (p *Priced) memberSteps() int64 {
-	if p.inside == privacy.ReplaceOne {
-		return 1
-	}
-	return 2
 }
 
 // plain reports whether Event is all that this job does to the table: no draw is another job's, too, and the table is no

@@ -77,7 +77,7 @@ func validate(schema *params.Schema, raw json.RawMessage) error {
 func paramPath(keys []string) string {
 	path := ""
 	for _, key := range keys {
-		if isIndex(key) {
+		if key != "" && strings.Trim(key, "0123456789") == "" {
 			path += "[" + key + "]"
 		} else {
 			path = job.Key(path, key)
@@ -87,8 +87,4 @@ func paramPath(keys []string) string {
 		path = "." + path
 	}
 	return path
-}
-
-func isIndex(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
 }

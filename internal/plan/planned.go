@@ -138,9 +138,6 @@ func joined[V any](a, b map[string]V) map[string]V {
 	return out
 }
 
-// CapFound reports whether a run has chosen the cap of a table.
-func (p *Planned) CapFound(table string) bool { return p.Found.Rows[table] > 0 }
-
 // Releases are all releases in the order of the job.
 func (p *Planned) Releases() []*PlannedRelease {
 	var all []*PlannedRelease

@@ -41,7 +41,6 @@ type Priced struct {
 	*Planned
 	Bill   privacy.Bill  // of what the job does to the population; kept draws are left out
 	Event  privacy.Event // of Bill, nil for nothing
-	Fresh  privacy.Point // what that costs
 	Draws  []*PricedDraw
 	Table  *PricedDraw    // the draw that made the table, where that is itself a sample
 	All    privacy.Event  // what the job does to the population, kept draws and all
@@ -118,7 +117,6 @@ func (p *Planned) price(ctx context.Context) (*Priced, error) {
 		out.Bill = privacy.Bill{Parts: fresh, Delta: target.Delta}
 		out.Event = out.Bill.Tree()
 		answer, err = charged(out.Bill, relation, target)
-		out.Fresh = privacy.Point{Epsilon: answer.Epsilon, Delta: answer.Delta}
 	}
 	if err != nil {
 		return nil, asPlanError(err, "job: %v", err)
@@ -172,7 +170,7 @@ func (d PricedDraw) filled(ctx context.Context, p *Planned, answers []privacy.An
 			one.Full = r.withoutSampling(ctx, p, d.PlannedDraw)
 		}
 		if r.Job.Shares {
-			one.Relative, one.Balanced = p.relative(d.PlannedDraw, r)
+			one.Relative, one.Balanced = p.relative(r)
 		}
 		d.Releases = append(d.Releases, one)
 	}
@@ -195,7 +193,7 @@ func (r *PlannedRelease) withoutSampling(ctx context.Context, p *Planned, d *Pla
 		return nil
 	}
 	relations := []privacy.Relation{p.inside}
-	full := &DraftDraw{Sampled: planned.Sampled{Design: design}, relations: relations}
+	full := &DraftDraw{Sampled: planned.Sampled{Design: design}, Relations: relations}
 	q, err := newQuestion(p.Job, full, ask{r.Index, r.Mech, r.schema}, nil)
 	if err != nil {
 		return nil
@@ -238,13 +236,17 @@ func (d *PricedDraw) KeysOf(j *job.Job, r *PricedRelease) *PricedKeys {
 // AllKept are the draws that more than one job uses, the one that made the table
 // among them.
 func (p *Priced) AllKept() []*PricedDraw {
-	return withTable(p.Table, p.Draws, func(d *PricedDraw) bool { return d.Kept != nil })
+	kept := slices.DeleteFunc(slices.Clone(p.Draws), func(d *PricedDraw) bool { return d.Kept == nil })
+	if p.Table != nil {
+		kept = slices.Insert(kept, 0, p.Table)
+	}
+	return kept
 }
 
 // withinLimit compares the price with the job's own limit; what earlier jobs
 // spent is the ledger's business.
 func (p *Priced) withinLimit() error {
-	limit := LimitOf(p.Job)
+	limit := p.Job.Budget.Limit.Limit()
 	err := error(nil)
 	if limit.Rho != nil || p.Step() != nil {
 		err = p.withinUnits(limit)

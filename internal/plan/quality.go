@@ -29,13 +29,10 @@ func (r *PlannedRelease) checkQuality() error {
 	if !r.judged() {
 		return nil
 	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name })
-	}
 	switch {
-	case has(qualityField) || slices.Contains(r.Job.By, qualityField):
+	case r.has(qualityField) || slices.Contains(r.Job.By, qualityField):
 		return refusals{{".suppress", "cannot be used: the result has a column named " + qualityField + " already", "leave flag and blank out"}}
-	case !has(estimateField) || !has(errorField) && !has(noiseField):
+	case !r.has(estimateField) || !r.has(errorField) && !r.has(noiseField):
 		return refusals{
 			{".suppress", "needs an estimate and its standard error: " + r.Job.Mechanism + " returns none", "leave flag and blank out"}}
 	}
@@ -62,15 +59,9 @@ func (r *PlannedRelease) judge(out *sdk.Result, rows int) {
 	if !r.judged() {
 		return
 	}
-	at := func(name string) *sdk.ResultColumn {
-		if i := slices.IndexFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == name }); i >= 0 {
-			return &out.Columns[i]
-		}
-		return nil
-	}
-	value, sd := at(estimateField), at(errorField)
+	value, sd := columnIn(out.Columns, estimateField), columnIn(out.Columns, errorField)
 	if sd == nil {
-		sd = at(noiseField)
+		sd = columnIn(out.Columns, noiseField)
 	}
 	shown := func(c *sdk.ResultColumn, i int) bool { return i < len(c.Float64) && !(i < len(c.Blank) && c.Blank[i]) }
 	marks := make([]string, rows)

@@ -32,7 +32,7 @@ func TestQuality(t *testing.T) {
 		}
 		in.Columns = append(in.Columns, c)
 	}
-	out := r.Stated(r.blanked(in))
+	out := r.Stated(r.Blanked(in))
 	var names []string
 	for _, c := range out.Columns {
 		names = append(names, c.Name)

@@ -133,18 +133,14 @@ func (d *PlannedDraw) try(ctx context.Context, j *job.Job, relation privacy.Rela
 	raised.raised = true
 	used, err := c.used(relation)
 	if err == nil && relation == privacy.ReplaceOne {
-		raised.Arrival, err = c.arrivals()
+		var a privacy.Answer // of all releases together
+		a, err = privacy.EpsilonWith(compose(eventsOf(c.parts())), privacy.AddRemove, c.Sample.Delta, privacy.Options{Quick: true})
+		raised.Arrival = &privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}
 	}
 	if err != nil {
 		return nil, math.Inf(1), nil
 	}
 	return &raised, used, nil
-}
-
-// arrivals is the cost of an arrival for all releases together.
-func (d *PlannedDraw) arrivals() (*privacy.Point, error) {
-	a, err := privacy.EpsilonWith(compose(eventsOf(d.parts())), privacy.AddRemove, d.Sample.Delta, privacy.Options{Quick: true})
-	return &privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}, err
 }
 
 // used is the largest share of a target that is charged: of the draw's, and of each

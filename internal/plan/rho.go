@@ -62,7 +62,7 @@ func (d PlannedDraw) planRho(ctx context.Context, j *job.Job, relation privacy.R
 		if s := j.InSeries(&q.Job); s != nil {
 			return q.planInSeries(ctx, j, s, d.DraftDraw, privacy.Point{})
 		}
-		return q.solveRho(ctx, j, d.relations)
+		return q.solveRho(ctx, j, d.Relations)
 	})
 	if len(problems) > 0 || broken != nil {
 		return nil, problems, broken
@@ -114,7 +114,7 @@ func (d *PlannedDraw) raiseRho(ctx context.Context, j *job.Job, relation privacy
 			made, problems, broken := d.with(ctx, j, func(i int, q *Question) (*PlannedRelease, error) {
 				target := d.Releases[i].Target
 				target.Epsilon *= factor
-				r, err := q.plan(ctx, target, target, d.relations)
+				r, err := q.plan(ctx, target, target, d.Relations)
 				if err != nil {
 					return nil, err
 				}

@@ -56,7 +56,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 	q = one
 	pure := inEpsilon(&q.Job)
 	if d.begun == nil {
-		r, err := q.ofOnePeriod(ctx, j, share, d.relations)
+		r, err := q.ofOnePeriod(ctx, j, share, d.Relations)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 		return nil, fmt.Errorf("release %s was not in the series when it began", q.Job.Name)
 	}
 	start := d.begun.Releases[at]
-	r, err := q.plan(ctx, start.Target, start.Target, d.relations)
+	r, err := q.plan(ctx, start.Target, start.Target, d.Relations)
 	if err == nil {
 		r, err = r.settled(j)
 	}
@@ -177,7 +177,7 @@ func (r *PlannedRelease) joined(ctx context.Context, j *job.Job, spec *job.Serie
 			return nil, fmt.Errorf("%s has no column %s of numbers, which becomes the value or sd of a row over time", r.Job.Mechanism, name)
 		}
 	}
-	if slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == "whole" }) {
+	if r.has("whole") {
 		return nil, fmt.Errorf("whole numbers are made for each period by itself, so those of a quarter would not be the sum of its " +
 			"months: leave finish out")
 	}

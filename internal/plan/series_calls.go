@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 
+	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -13,33 +14,17 @@ var (
 
 // callsOf lists the noise calls of a linear mechanism, which are all Laplace noise in a series in ε and all Gaussian noise in one
 // in ρ.
-func callsOf(e privacy.Event, pure bool) (calls []privacy.Event, err error) {
-	switch e := e.(type) {
-	case privacy.DiscreteGaussian:
-		if !pure {
-			return []privacy.Event{e}, nil
+func callsOf(e privacy.Event, pure bool) ([]privacy.Event, error) {
+	all, err := calls.Linear(e)
+	for _, c := range all {
+		if _, laplace := c.(privacy.DiscreteLaplace); laplace != pure {
+			err = errNotGaussian
 		}
-	case privacy.DiscreteLaplace:
-		if pure {
-			return []privacy.Event{e}, nil
-		}
-	case privacy.Compose:
-		for _, child := range e.Events {
-			more, err := callsOf(child, pure)
-			if err != nil {
-				return nil, err
-			}
-			calls = append(calls, more...)
-		}
-		return calls, nil
-	case privacy.Repeat:
-		one, err := callsOf(e.Event, pure)
-		for range e.N {
-			calls = append(calls, one...)
-		}
-		return calls, err
 	}
-	if pure {
+	switch {
+	case err == nil:
+		return all, nil
+	case pure:
 		return nil, errNotLaplace
 	}
 	return nil, errNotGaussian

@@ -82,9 +82,7 @@ func (s *SeriesStep) Text() string {
 	return setup.Text()
 }
 
-// Setup writes down what the ledger keeps of a series that begins.
-func (s *SeriesStep) Setup() ([]byte, error) { return json.Marshal(s.setup()) }
-
+// setup is what the ledger keeps of a series that begins.
 func (s *SeriesStep) setup() SeriesSetup {
 	u := unitsOf(&s.plan.Job.Series[0])
 	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised,
@@ -102,7 +100,7 @@ func (s *SeriesStep) request() (q ledger.Request, err error) {
 	for i, period := range s.Periods {
 		one.Parts = append(one.Parts, ledger.Part{Is: period, Plan: s.Plans[i]})
 	}
-	setup, err := s.Setup()
+	setup, err := json.Marshal(s.setup())
 	if err != nil {
 		return q, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/failure"
@@ -101,27 +102,26 @@ func (p *Planned) sharing() []*PlannedRelease {
 // balance moves shares toward the releases with the larger errors, and returns the best
 // division that it found. A plan that cannot be made is an error only at the start.
 func balance(parts []float64, plan func([]float64) (*Planned, error)) (*division, error) {
-	by := &balancing{parts: parts}
-	best, err := Fit(func(parts []float64) (*division, float64, error) {
+	var best *division
+	for range mostRounds {
 		p, err := plan(parts)
-		if err != nil {
-			return nil, 0, err
+		switch {
+		case err != nil && best == nil:
+			return nil, err
+		case err != nil:
+			return best, nil
 		}
 		d := &division{parts: parts, plan: p}
-		by.parts = d.next()
-		return d, d.evenness, nil
-	}, 1, 1/evenEnough, mostRounds, by)
-	if best.Good {
-		err = nil
+		parts = d.next()
+		if best == nil || d.evenness > best.evenness {
+			best = d
+		}
+		if d.evenness >= 1/evenEnough {
+			break
+		}
 	}
-	return best.Made, err
+	return best, nil
 }
-
-// balancing steps to the shares that the last division proposes.
-type balancing struct{ parts []float64 }
-
-func (b *balancing) Next() ([]float64, bool)  { return b.parts, true }
-func (b *balancing) Learn([]float64, float64) {}
 
 // next are the shares after one step, and finds the evenness of the errors. A release whose
 // relative error is not public keeps its share by weight.
@@ -137,7 +137,7 @@ func (d *division) next() []float64 {
 	total, sum, least, most := 0.0, 0.0, math.Inf(1), 0.0
 	for i, r := range releases {
 		out[i] = d.parts[i]
-		e, ok := d.plan.relative(d.plan.drawOf(r), r)
+		e, ok := d.plan.relative(r)
 		if !ok {
 			continue
 		}
@@ -163,8 +163,9 @@ func (d *division) next() []float64 {
 // several values. Where the number of rows is secret both grow with it, and the number is
 // that for one row, or for dataset.at_least of them: it only compares releases. It is false
 // where the size is not public, and where a draw depends on what earlier jobs did.
-func (p *Planned) relative(d *PlannedDraw, r *PlannedRelease) (float64, bool) {
-	if d.Kept != nil || p.table != nil || r.Job.Keys != nil {
+func (p *Planned) relative(r *PlannedRelease) (float64, bool) {
+	kept := slices.ContainsFunc(p.Draws, func(d *PlannedDraw) bool { return d.Name == r.Job.From && d.Kept != nil })
+	if kept || p.table != nil || r.Job.Keys != nil {
 		return 0, false
 	}
 	most := 0.0
@@ -181,23 +182,12 @@ func (p *Planned) relative(d *PlannedDraw, r *PlannedRelease) (float64, bool) {
 	return most, most > 0
 }
 
-func (p *Planned) drawOf(r *PlannedRelease) *PlannedDraw {
-	for _, d := range p.Draws {
-		for _, o := range d.Releases {
-			if o == r {
-				return d
-			}
-		}
-	}
-	return nil
-}
-
 // larger multiplies the shares while everything together costs at most budget.spend, and
 // returns the best plan that it found, priced: releases together cost less than the sum of
 // what each may cost alone.
 func (p *Priced) larger(ctx context.Context, try func(factor float64) (*Planned, error)) *Priced {
 	spend := p.Job.Budget.Spend
-	if spend.Rho != nil || spend.Delta.Sign() == 0 || len(p.shared()) > 0 {
+	if spend.Rho != nil || spend.Delta.Sign() == 0 || len(p.AllKept()) > 0 {
 		return p
 	}
 	best, err := Fit(func(factor float64) (*Priced, float64, error) {

@@ -222,17 +222,27 @@ func (w *Whose) addRule(column string, m Mark, h job.Handling, statistic sdk.Sta
 // StatusColumn is the name of the column that carries the marks, which no other column has; "" where the release has no marks, or
 // no estimates.
 func (r *PlannedRelease) StatusColumn() string {
-	named := func(name string) bool {
-		return slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name })
-	}
-	if r.Whose().Status() == "" || !named(estimateField) {
+	if r.Whose().Status() == "" || !r.has(estimateField) {
 		return ""
 	}
 	name := "status"
-	for named(name) || slices.Contains(r.groupColumns(), name) {
+	for r.has(name) || slices.Contains(r.groupColumns(), name) {
 		name += "_"
 	}
 	return name
+}
+
+// has reports whether the mechanism returns a column.
+func (r *PlannedRelease) has(column string) bool {
+	return slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == column })
+}
+
+// columnIn finds the numbers of a result by the name of their column, nil where there are none.
+func columnIn(columns []sdk.ResultColumn, name string) *sdk.ResultColumn {
+	if i := slices.IndexFunc(columns, func(c sdk.ResultColumn) bool { return c.Float64 != nil && c.Name == name }); i >= 0 {
+		return &columns[i]
+	}
+	return nil
 }
 
 const (
@@ -294,7 +304,7 @@ func Published(p *planned.Plan, results map[string]sdk.Result) map[string]sdk.Re
 	for _, r := range p.Planner.(*Planned).Releases() {
 		result := results[r.Job.Name]
 		if r.Series == nil {
-			result = r.blanked(r.InUnits(result))
+			result = r.Blanked(r.InUnits(result))
 		}
 		result = r.Stated(result)
 		result.Columns = slices.DeleteFunc(result.Columns, func(c sdk.ResultColumn) bool { return r.Withheld(p.Job, c.Name) })

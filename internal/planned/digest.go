@@ -5,23 +5,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
-	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
 
 // Digest names what the plan asks of the mechanisms. Two machines that make the same plan of a job agree on it.
 func (p *Plan) Digest() (string, error) {
-	type request struct {
-		Name, Params, Event string
-		Columns             []string
-		Rows                int64
-		Apart               bool
-		Queries             []sdk.Query
-		Target              privacy.Point
-	}
 	var all struct {
-		Requests []request
+		Requests [][]any
 		Frames   [][]samplers.Unit // machines number the units by their place
 	}
 	for _, d := range p.Draws {
@@ -37,7 +28,7 @@ func (p *Plan) Digest() (string, error) {
 			if err != nil {
 				return "", err
 			}
-			all.Requests = append(all.Requests, request{r.Job.Name, string(r.Params), string(event), r.Plan.Columns, r.Plan.Rows, r.Apart,
+			all.Requests = append(all.Requests, []any{r.Job.Name, string(r.Params), string(event), r.Plan.Columns, r.Plan.Rows, r.Apart,
 				r.Plan.Queries, r.Target})
 		}
 	}

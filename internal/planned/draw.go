@@ -81,7 +81,6 @@ type Keys struct {
 	Column string      // the group column
 	Share  privacy.Point
 	Rule   keys.Rule
-	Cost   float64 // under the worst relation that the draw demands
 }
 
 // Kept holds the state of a draw that several jobs share. The releases of all of them

@@ -49,16 +49,14 @@ func NewWeigher(j *job.Job, design samplers.Design, r *job.Release) (*Weigher, e
 	}
 	if f := design.Facts(); f.EqualWeights {
 		if g.times = f.MaxWeight; !(g.times >= 1) || math.IsInf(g.times, 0) {
-			return nil, errNoWeight
+			return nil, errors.New("weights: a sample of fixed size from a table of secret size has no known weight of its own; " +
+				"release from the table, or draw by poisson")
 		}
 	}
 	g.Step = math.Exp2(math.Ceil(math.Log2(max(g.high, g.to) / weightSteps)))
 	g.Least, g.Most = g.Of(g.low), g.Of(g.high)
 	return g, nil
 }
-
-var errNoWeight = errors.New("weights: a sample of fixed size from a table of secret size has no known weight of its own; " +
-	"release from the table, or draw by poisson")
 
 // Of is the weight that a mechanism sees.
 func (g *Weigher) Of(w float64) float64 {

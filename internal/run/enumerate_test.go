@@ -21,6 +21,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/planned"
+	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/internal/plugin/finish"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/inprocess"
@@ -88,7 +89,7 @@ func (w within) declared(ctx context.Context, r sdk.ReleaseRequest, feed func(co
 	if err != nil {
 		return sdk.Result{}, nil, err
 	}
-	events, err := host.LinearCalls(r.Plan.Event)
+	events, err := calls.Linear(r.Plan.Event)
 	if err != nil {
 		return sdk.Result{}, nil, err
 	}

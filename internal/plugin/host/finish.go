@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/internal/plugin/finish"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -19,7 +20,7 @@ func checkFinish(desc sdk.Description, plan sdk.Plan) error {
 	if plan.Finish == nil {
 		return nil
 	}
-	calls, err := LinearCalls(plan.Event)
+	calls, err := calls.Linear(plan.Event)
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
@@ -96,7 +97,7 @@ func Queried(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.
 // The event is the one that happened, also beside an error.
 func (p *Plugin) finished(plan sdk.Plan, vectors [][]int64, drawer Drawer) (sdk.Result, privacy.Event, error) {
 	program, err := finish.New(plan)
-	calls, err2 := LinearCalls(plan.Event)
+	calls, err2 := calls.Linear(plan.Event)
 	if err != nil || err2 != nil || len(calls) != len(vectors) || len(calls) != len(plan.Finish.Noise) {
 		return sdk.Result{}, nil, p.fault(CodePlan)
 	}
@@ -156,7 +157,7 @@ func (p *Plugin) Finish(ctx context.Context, req sdk.ReleaseRequest, vectors [][
 	if req.Plan.Finish != nil {
 		return p.finished(req.Plan, vectors, drawer)
 	}
-	calls, err := LinearCalls(req.Plan.Event)
+	calls, err := calls.Linear(req.Plan.Event)
 	if err != nil || len(calls) != len(vectors) {
 		return sdk.Result{}, nil, p.fault(CodePlan)
 	}
@@ -219,3 +220,39 @@ func (silent) AddLaplace(privacy.DiscreteLaplace, []int64) error { return nil }
 
 // AddGaussian adds nothing.
 func (silent) AddGaussian(privacy.DiscreteGaussian, []int64) error { return nil }
+
+var errVector = errors.New("the vector cannot be added")
+
+// AddVectors adds the vectors of more rows to a sum. A nil sum is the first one.
+func AddVectors(sum, more [][]int64) ([][]int64, error) {
+	if sum == nil {
+		sum = make([][]int64, len(more))
+	}
+	if len(sum) != len(more) {
+		return nil, errVector
+	}
+	for i, v := range more {
+		if err := plus(&sum[i], v); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+// plus adds a vector to a sum, which begins as nil.
+func plus(sum *[]int64, values []int64) error {
+	if *sum == nil {
+		*sum = make([]int64, len(values))
+	}
+	if len(*sum) != len(values) {
+		return errVector
+	}
+	for i, v := range values {
+		next := (*sum)[i] + v
+		if (next < v) != ((*sum)[i] < 0) {
+			return errVector // it overflows
+		}
+		(*sum)[i] = next
+	}
+	return nil
+}

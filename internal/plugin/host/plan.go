@@ -190,7 +190,7 @@ func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Descripti
 		}
 	}
 	if err == nil && desc.Linear {
-		if _, err = LinearCalls(plan.Event); err != nil {
+		if _, err = calls.Linear(plan.Event); err != nil {
 			err = fmt.Errorf("plan: %w", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/planned"
+	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -21,7 +22,7 @@ func (ms Mechanisms) Sums(ctx context.Context, rel *planned.Release, _ bool,
 	if len(req.Plan.Queries) > 0 {
 		return host.Queried(ctx, req, feed)
 	}
-	calls, err := host.LinearCalls(req.Plan.Event)
+	calls, err := calls.Linear(req.Plan.Event)
 	if err != nil {
 		return nil, err
 	}

@@ -59,15 +59,14 @@ func (b *Budget) identify(ctx context.Context, t *run.OpenedTable) error {
 // OpenSamples opens the kept draws of other jobs. It refuses a table that is not
 // the one that was drawn from: the rows would be others.
 func (b *Budget) OpenSamples(ctx context.Context, t *run.OpenedTable) error {
-	if !slices.ContainsFunc(b.plan.Draws, func(d *planned.Draw) bool { return d.Kept.Reused() }) {
-		return nil
-	}
-	if err := b.identify(ctx, t); err != nil {
-		return run.SourceFailure(ctx, b.plan.Job, err)
-	}
 	for _, d := range b.plan.Draws {
 		if !d.Kept.Reused() {
 			continue
+		}
+		if b.whole == "" {
+			if err := b.identify(ctx, t); err != nil {
+				return run.SourceFailure(ctx, b.plan.Job, err)
+			}
 		}
 		s := d.Kept.Node
 		if s.Content != b.whole {
