@@ -82,7 +82,7 @@ func (s *SeriesStep) Text() string {
 	return setup.Text()
 }
 
-// setup is what the ledger keeps of a series that begins.
+// setup makes the text that the ledger keeps of a series that begins.
 func (s *SeriesStep) setup() SeriesSetup {
 	u := unitsOf(&s.plan.Job.Series[0])
 	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised,

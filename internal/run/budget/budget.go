@@ -45,7 +45,8 @@ func New(p *planned.Plan, asks ledger.Request, l *ledger.Ledger, t *run.OpenedTa
 	if err != nil {
 		return nil, err
 	}
-	return &Budget{plan: p, asks: asks, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t)}, nil
+	return &Budget{plan: p, asks: asks, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(),
+		columns: columnTags(p, l, t)}, nil
 }
 
 // defaultWait is the time that a run waits for another one of the same job.
