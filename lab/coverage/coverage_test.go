@@ -75,6 +75,7 @@ func TestIntervalsOfSelectedValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(b.String())
+	unlucky, lines := 0.0, 0.0 // of samples: a line has some hundred values that appear against the odds
 	for _, line := range strings.Split(b.String(), "\n") {
 		cells := strings.Split(line, " | ")
 		if len(cells) < 6 || strings.Contains(line, "selection") {
@@ -87,12 +88,19 @@ func TestIntervalsOfSelectedValues(t *testing.T) {
 			}
 			return x
 		}
-		if all := share(5); !(all > 92) {
+		if all := share(5); !(all > 90) {
 			t.Errorf("%s: %v of all", line, all)
 		}
-		rare := share(2)
-		if lucky := strings.HasPrefix(line, "| table"); lucky && rare < 90 || !lucky && !strings.Contains(line, "top: 10") && !(rare < 88) {
-			t.Errorf("%s: %v of the rare ones", line, rare)
+		switch rare := share(2); {
+		case strings.HasPrefix(line, "| table"):
+			if rare < 80 {
+				t.Errorf("%s: %v of the rare ones", line, rare)
+			}
+		case !strings.Contains(line, "top: 10"):
+			unlucky, lines = unlucky+rare, lines+1
 		}
+	}
+	if mean := unlucky / lines; !(mean < 92) {
+		t.Errorf("of samples, %v of the rare ones", mean)
 	}
 }
