@@ -233,6 +233,40 @@ func TestLevelTwins(t *testing.T) {
 	}
 }
 
+// The rate is as large as pure ε allows, not only as bounded range does: between rows at cell 1 and in the last cell lies a wide gap of
+// cuts at the rank itself. A row that comes below moves all of them away, and cuts at cell 1 nearer: one output tells the tables apart
+// by hardly less than ε, and by more at a rate that is 1 % larger.
+func TestTheRateIsUsedUp(t *testing.T) {
+	const epsilon, last = 1.0, page - 1
+	for _, replace := range []bool{false, true} {
+		s := tiny(ranks{whole / 2}, page, 4, 1, replace, true)
+		before, after := s.grouped([][]int64{{1, 1, last, last}}), s.grouped([][]int64{{0, 1, 1, last, last}})
+		if replace {
+			after = s.grouped([][]int64{{0, 1, 1, last}})
+		}
+		loss := func(rate float64) (worst float64) {
+			end := s.lattice.cells * s.points
+			p, q := before[0].pieces(0, end, 1, 2, rate), after[0].pieces(0, end, 1, 2, rate)
+			sums := [2]float64{}
+			for x := range end + 1 {
+				sums[0] += math.Exp(-rate * float64(at(p, x)))
+				sums[1] += math.Exp(-rate * float64(at(q, x)))
+			}
+			for x := range end + 1 {
+				worst = math.Max(worst, math.Abs(rate*float64(at(p, x)-at(q, x))+math.Log(sums[0]/sums[1])))
+			}
+			return worst
+		}
+		rate := sdk.SelectRate(epsilon, s.sensitivity(0, 1, 2))
+		if l := loss(rate); l > epsilon || l < 0.995*epsilon {
+			t.Errorf("replaced %v: one output tells %v of ε %v", replace, l, epsilon)
+		}
+		if l := loss(1.01 * rate); l <= epsilon {
+			t.Errorf("replaced %v: the twin tells only %v of ε %v", replace, l, epsilon)
+		}
+	}
+}
+
 // TestPiecesScoreTheRank holds the pieces to their definition, point by point.
 func TestPiecesScoreTheRank(t *testing.T) {
 	s := tiny(ranks{5000}, 4, 3, 1, false, false)
