@@ -176,7 +176,7 @@ func TestKeyThresholdAgainstEnumeration(t *testing.T) {
 		laplace bool
 		scale   float64
 		tau     int
-	}{{true, 2, 4}, {true, 1, 2}, {true, 4, 8}, {false, 1.2, 3}, {false, 2.5, 5}, {false, 4, 9}} {
+	}{{true, 2, 4}, {true, 1, 2}, {true, 4, 8}, {false, 1.2, 3}, {false, 2.5, 5}, {false, 4, 9}, {false, 2, 9}} {
 		var total float64
 		weight := func(x int) float64 {
 			if c.laplace {
@@ -242,7 +242,7 @@ func TestKeyThresholdAgainstEnumeration(t *testing.T) {
 
 // mixedTables are neighbours of which a unit has two keys, with numbers of units about the threshold and of that unit alone.
 func mixedTables(tau int, rel Relation) (out [][2]keyTable) {
-	numbers := []int{1, 2, tau, tau + 2}
+	numbers := []int{1, 2, tau, tau + 2, tau + 6}
 	for _, a := range numbers {
 		for _, b := range numbers {
 			out = append(out, [2]keyTable{{a, b, 0}, {a - 1, b - 1, 0}})
