@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -130,6 +131,24 @@ func TestPageSaysEverything(t *testing.T) {
 	inOrder(t, html(t, pageOf(t, "onepass", r), r, values, false), `id="positions"`, "<svg", "1\u202f000")
 	r, values = load(t, "descent")
 	inOrder(t, html(t, pageOf(t, "descent", r), r, values, false), "batches that a mechanism draws from the whole table (rate 10 %)", "before amplification")
+}
+
+// The errors of the first screen hold the chance of a draw where one was made, and the page does not call them noise alone there.
+func TestPageNamesItsErrors(t *testing.T) {
+	const alone, drawn = "± is the noise alone.", "± is the noise, and where a sample was drawn also the chance of the draw"
+	r, values := load(t, "schools")
+	lower, upper := 200.0, 1000.0
+	for i := range r.Releases {
+		r.Releases[i].Limits = &report.Limits{Columns: []report.ColumnLimit{{Column: "api00", Lower: &lower, Upper: &upper}}}
+	}
+	if page := html(t, draw(t, r), r, values, false); strings.Contains(page, alone) || !strings.Contains(page, drawn) {
+		t.Error("the errors of a sample are called noise alone")
+	}
+	r.Draws = r.Draws[:1]
+	r.Releases = slices.DeleteFunc(r.Releases, func(e report.Release) bool { return e.From != r.Draws[0].Name })
+	if page := html(t, draw(t, r), r, values, false); !strings.Contains(page, alone) || strings.Contains(page, drawn) {
+		t.Error("the errors of a whole table are not called noise alone")
+	}
 }
 
 func inOrder(t *testing.T, page string, parts ...string) {

@@ -55,7 +55,7 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 			rows -= len(view.Values.Rows)
 		}
 		v.AnyNoise = v.AnyNoise || len(one.shares) > 0
-		v.NoiseAlone = v.NoiseAlone || len(one.shares) > 0 && e.limited()
+		v.Limited = v.Limited || len(one.shares) > 0 && e.limited()
 		verdict := one.verdict(r, i)
 		verdict.Drawn = true
 		if verdict.Grade != "good" {

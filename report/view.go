@@ -30,7 +30,7 @@ type view struct {
 	Limits                                  []string      // of all releases
 	MoreVerdicts                            int
 	AnyNoise                                bool // a picture shows noise
-	NoiseAlone                              bool // values have noise, and limits besides
+	Limited                                 bool // values have noise, and limits besides
 	Sampled                                 bool
 
 	Tool, Charged string
