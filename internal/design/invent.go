@@ -296,10 +296,10 @@ func cellsOf(r sdk.Result, public *report.Publication) (labels []string, values,
 		labels[i] += text
 	}
 	for _, c := range r.Columns {
-		if c.String != nil && c.Name != sdk.FlagField && c.Name != "status" {
-			for i := range min(len(labels), len(c.String)) {
-				if c.String[i] != "" {
-					add(i, public.ValueLabel(c.Name, c.String[i]))
+		if c.Texts != nil && c.Name != sdk.FlagField && c.Name != "status" {
+			for i := range min(len(labels), len(c.Texts)) {
+				if c.Texts[i] != "" {
+					add(i, public.ValueLabel(c.Name, c.Texts[i]))
 				}
 			}
 		}

@@ -48,7 +48,7 @@ func ValuesOf(results map[string]sdk.Result) map[string]report.Table {
 
 func tableOf(r sdk.Result) (t report.Table) {
 	for _, c := range r.Columns {
-		t.Columns = append(t.Columns, report.Column{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String, Blank: c.Blank})
+		t.Columns = append(t.Columns, report.Column{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.Texts, Blank: c.Blank})
 	}
 	return t
 }

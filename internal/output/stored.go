@@ -140,7 +140,7 @@ func StoredResults(rep report.Report, files []ledger.File) map[string]sdk.Result
 		for _, c := range t.Columns {
 			rows = max(rows, len(c.Float64), len(c.Int64), len(c.Text))
 			result.Columns = append(result.Columns,
-				sdk.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, String: c.Text, Blank: c.Blank})
+				sdk.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Texts: c.Text, Blank: c.Blank})
 		}
 		if rows > 0 {
 			out[r.Name] = result

@@ -59,7 +59,7 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 			}
 			return 0
 		})
-		if kinds >= 0 && strings.HasPrefix(columns[kinds].String[i], string(job.Change)) {
+		if kinds >= 0 && strings.HasPrefix(columns[kinds].Texts[i], string(job.Change)) {
 			sd = math.Inf(1) // it is small where both periods vary
 		}
 		for _, c := range []*sdk.ResultColumn{noise, whole} {

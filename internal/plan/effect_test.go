@@ -47,7 +47,7 @@ func TestDesignEffect(t *testing.T) {
 		for _, f := range c.r.Plan.Output {
 			x := sdk.ResultColumn{Name: f.Name, Float64: columns[f.Name]}
 			if f.Type == sdk.String {
-				x.String = []string{"a", "b"}
+				x.Texts = []string{"a", "b"}
 			} else if x.Float64 == nil {
 				x.Float64 = []float64{1, 1}
 			}

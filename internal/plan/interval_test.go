@@ -131,11 +131,11 @@ func TestChoiceIsInTheWholeError(t *testing.T) {
 		case sdk.Float64:
 			c.Float64 = []float64{x, x}
 		default:
-			c.String = []string{"", ""}
+			c.Texts = []string{"", ""}
 		}
 		in.Columns = append(in.Columns, c)
 	}
-	in.Columns[0].String = []string{"a", "b"}
+	in.Columns[0].Texts = []string{"a", "b"}
 	choice := 10 * 40 * 80.0 / 100 // (y − 0)(120 − y) of a row, which weighs 10, over the rows
 	for _, c := range r.Stated(r.Blanked(in)).Columns {
 		want, ok := map[string]float64{"noise_sd": math.Sqrt(9 + choice), "standard_error": math.Sqrt(16 + choice), "cv": math.Round(1e4*math.Sqrt(16+choice)/40) / 1e4}[c.Name]

@@ -133,13 +133,13 @@ func TestChosen(t *testing.T) {
 					for i := range estimate {
 						estimate[i] = float64(i)
 					}
-					got := one.Cells.Result(sdk.Result{Columns: []sdk.ResultColumn{{Name: one.Cells.Column, String: labels}, {Name: "estimate", Float64: estimate}}})
+					got := one.Cells.Result(sdk.Result{Columns: []sdk.ResultColumn{{Name: one.Cells.Column, Texts: labels}, {Name: "estimate", Float64: estimate}}})
 					last := len(values)*2 - 1
-					if n := len(got.Columns[2].Float64); n != last+1 || got.Columns[2].Float64[last] != float64(last) || got.Columns[1].String[last] != "m" {
+					if n := len(got.Columns[2].Float64); n != last+1 || got.Columns[2].Float64[last] != float64(last) || got.Columns[1].Texts[last] != "m" {
 						t.Errorf("%+v", got)
 					}
-					if values[len(values)-1] == "b\n" && got.Columns[0].String[last] != `b\n` {
-						t.Errorf("%q", got.Columns[0].String)
+					if values[len(values)-1] == "b\n" && got.Columns[0].Texts[last] != `b\n` {
+						t.Errorf("%q", got.Columns[0].Texts)
 					}
 				}
 			}
@@ -167,7 +167,7 @@ func TestBlanked(t *testing.T) {
 	if by := r.SuppressBy(); by != "count" {
 		t.Fatalf("blanked by %q", by)
 	}
-	in := sdk.Result{Columns: []sdk.ResultColumn{{Name: "town", String: []string{"a", "b", "c"}}, {Name: "sex", String: []string{"f", "m", "f"}},
+	in := sdk.Result{Columns: []sdk.ResultColumn{{Name: "town", Texts: []string{"a", "b", "c"}}, {Name: "sex", Texts: []string{"f", "m", "f"}},
 		{Name: "estimate", Float64: []float64{1, 2, 3}}, {Name: "count", Float64: []float64{9.99, 10, math.Inf(-1)}}}}
 	out := r.Blanked(in)
 	for i, c := range out.Columns {

@@ -95,5 +95,5 @@ func (r *PlannedRelease) judge(out *sdk.Result, rows int) {
 			}
 		}
 	}
-	out.Columns = append(out.Columns, sdk.ResultColumn{Name: qualityField, String: marks})
+	out.Columns = append(out.Columns, sdk.ResultColumn{Name: qualityField, Texts: marks})
 }

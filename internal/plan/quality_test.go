@@ -28,7 +28,7 @@ func TestQuality(t *testing.T) {
 				c.Float64 = []float64{1, 1, 1, 1, 1}
 			}
 		default:
-			c.String = []string{"a", "b", "c", "d", "e"}
+			c.Texts = []string{"a", "b", "c", "d", "e"}
 		}
 		in.Columns = append(in.Columns, c)
 	}
@@ -38,8 +38,8 @@ func TestQuality(t *testing.T) {
 		names = append(names, c.Name)
 		switch {
 		case c.Name == qualityField:
-			if want := []string{"", uncertain, tooUncertain, tooUncertain, ""}; !slices.Equal(c.String, want) {
-				t.Errorf("marks are %q, want %q", c.String, want)
+			if want := []string{"", uncertain, tooUncertain, tooUncertain, ""}; !slices.Equal(c.Texts, want) {
+				t.Errorf("marks are %q, want %q", c.Texts, want)
 			}
 		case c.Float64 != nil:
 			if hidden := c.Blank != nil && c.Blank[2] && c.Blank[3] && c.Float64[2] == 0; !hidden || c.Blank[0] || c.Blank[1] {

@@ -321,7 +321,7 @@ func (r *PlannedRelease) Stated(result sdk.Result) sdk.Result { // P41
 	r.addChoice(out.Columns)
 	rows := 0
 	for i, c := range out.Columns {
-		rows = max(rows, len(c.Float64), len(c.Int64), len(c.String))
+		rows = max(rows, len(c.Float64), len(c.Int64), len(c.Texts))
 		if at := r.endOf(c.Name); at >= 0 && c.Float64 != nil && (w.Ends == EndsNone || w.Ends == EndsLower && at == 1) {
 			out.Columns[i].Float64, out.Columns[i].Blank = make([]float64, len(c.Float64)), slices.Repeat([]bool{true}, len(c.Float64))
 		}
@@ -329,7 +329,7 @@ func (r *PlannedRelease) Stated(result sdk.Result) sdk.Result { // P41
 	r.addEffect(&out, rows)
 	r.judge(&out, rows)
 	if name := r.StatusColumn(); name != "" {
-		out.Columns = append(out.Columns, sdk.ResultColumn{Name: name, String: slices.Repeat([]string{w.Status()}, rows)})
+		out.Columns = append(out.Columns, sdk.ResultColumn{Name: name, Texts: slices.Repeat([]string{w.Status()}, rows)})
 	}
 	return out
 }

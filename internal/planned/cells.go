@@ -142,16 +142,16 @@ func (c *Cells) Values(cells []int) []sdk.ResultColumn {
 		own--
 	}
 	for k := len(c.By) - 1; k >= 0; k-- {
-		out[k] = sdk.ResultColumn{Name: c.By[k].Name, String: make([]string, len(cells))}
+		out[k] = sdk.ResultColumn{Name: c.By[k].Name, Texts: make([]string, len(cells))}
 	}
 	for i, cell := range cells {
 		rest := cell
 		for k := len(c.By) - 1; k >= 0; k-- {
 			if n := len(c.By[k].Domain); cell < own {
-				out[k].String[i] = c.shown(c.By[k], rest%n)
+				out[k].Texts[i] = c.shown(c.By[k], rest%n)
 				rest /= n
 			} else {
-				out[k].String[i] = c.Other
+				out[k].Texts[i] = c.Other
 			}
 		}
 	}
@@ -187,13 +187,13 @@ func (c *Cells) Result(r sdk.Result) sdk.Result {
 		index[l] = i
 	}
 	var cells, rows []int
-	for i, label := range r.Columns[at].String {
+	for i, label := range r.Columns[at].Texts {
 		if cell, ok := index[label]; ok && cell < c.cells {
 			cells, rows = append(cells, cell), append(rows, i)
 		}
 	}
 	rest := slices.Delete(slices.Clone(r.Columns), at, at+1)
-	if len(rows) < len(r.Columns[at].String) {
+	if len(rows) < len(r.Columns[at].Texts) {
 		for i := range rest {
 			rest[i] = picked(rest[i], rows)
 		}
@@ -212,7 +212,7 @@ func picked(c sdk.ResultColumn, rows []int) sdk.ResultColumn {
 		case c.Int64 != nil:
 			out.Int64 = append(out.Int64, c.Int64[i])
 		default:
-			out.String = append(out.String, c.String[i])
+			out.Texts = append(out.Texts, c.Texts[i])
 		}
 		if c.Blank != nil {
 			out.Blank = append(out.Blank, c.Blank[i])
@@ -232,15 +232,15 @@ func (c *Cells) Apart(parts []sdk.Result) sdk.Result {
 				out.Columns = append(out.Columns, sdk.ResultColumn{Name: column.Name})
 			}
 			to := &out.Columns[k]
-			before := max(len(to.Float64), len(to.Int64), len(to.String))
-			rows = max(len(column.Float64), len(column.Int64), len(column.String))
+			before := max(len(to.Float64), len(to.Int64), len(to.Texts))
+			rows = max(len(column.Float64), len(column.Int64), len(column.Texts))
 			if column.Blank != nil || to.Blank != nil {
 				to.Blank = append(to.Blank, make([]bool, before+rows-len(to.Blank))...)
 				copy(to.Blank[before:], column.Blank)
 			}
 			to.Float64 = append(to.Float64, column.Float64...)
 			to.Int64 = append(to.Int64, column.Int64...)
-			to.String = append(to.String, column.String...)
+			to.Texts = append(to.Texts, column.Texts...)
 		}
 		for range rows {
 			cells = append(cells, i)

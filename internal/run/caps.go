@@ -44,7 +44,7 @@ func unitsOf(result sdk.Result) (bins []float64, sd float64) {
 	column := func(name string) sdk.ResultColumn {
 		return result.Columns[slices.IndexFunc(result.Columns, func(c sdk.ResultColumn) bool { return c.Name == name })]
 	}
-	for i, about := range column(asked.About).String {
+	for i, about := range column(asked.About).Texts {
 		if about == asked.Units {
 			bins, sd = append(bins, column(sdk.EstimateField).Float64[i]), column(sdk.SDField).Float64[i]
 		}

@@ -259,7 +259,7 @@ func nothing(rel *planned.Release) sdk.Result {
 		case sdk.Int64:
 			c.Int64 = []int64{}
 		default:
-			c.String = []string{}
+			c.Texts = []string{}
 		}
 		out.Columns = append(out.Columns, c)
 	}

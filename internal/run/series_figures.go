@@ -294,7 +294,7 @@ func (f *figurer) row(s job.SeriesStretch, result sdk.Result, value, sd, low, hi
 	for i := range n {
 		period[i], kind[i] = s.Label, s.Row.String()
 	}
-	out := sdk.Result{Columns: []sdk.ResultColumn{{Name: planned.PeriodField, String: period}, {Name: planned.KindField, String: kind}}}
+	out := sdk.Result{Columns: []sdk.ResultColumn{{Name: planned.PeriodField, Texts: period}, {Name: planned.KindField, Texts: kind}}}
 	for _, c := range result.Columns {
 		if !planned.Replaced(c.Name) {
 			out.Columns = append(out.Columns, c)
@@ -330,8 +330,8 @@ func (f *figurer) result() (sdk.Result, error) {
 		for i, c := range r.Columns {
 			to := &out.Columns[i]
 			to.Name = c.Name
-			before := max(len(to.Float64), len(to.Int64), len(to.String))
-			n := max(len(c.Float64), len(c.Int64), len(c.String))
+			before := max(len(to.Float64), len(to.Int64), len(to.Texts))
+			n := max(len(c.Float64), len(c.Int64), len(c.Texts))
 			if c.Blank != nil && to.Blank == nil {
 				to.Blank = make([]bool, before)
 			}
@@ -341,7 +341,7 @@ func (f *figurer) result() (sdk.Result, error) {
 				}
 				to.Blank = append(to.Blank, c.Blank...)
 			}
-			to.Float64, to.Int64, to.String = append(to.Float64, c.Float64...), append(to.Int64, c.Int64...), append(to.String, c.String...)
+			to.Float64, to.Int64, to.Texts = append(to.Float64, c.Float64...), append(to.Int64, c.Int64...), append(to.Texts, c.Texts...)
 		}
 	}
 	return out.Blanks(), nil

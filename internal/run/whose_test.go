@@ -189,7 +189,7 @@ output: {dir: out}
 		}
 		for _, c := range result.Columns {
 			if c.Name == "status" {
-				out.status = c.String[0]
+				out.status = c.Texts[0]
 			}
 		}
 	}

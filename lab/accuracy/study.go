@@ -113,9 +113,9 @@ func (s *study) measure(eps float64, runs int) error {
 			return err
 		}
 		w := make([]float64, 0, len(s.model.names))
-		for k, name := range out.Result.Columns[1].String {
+		for k, name := range out.Result.Columns[1].Texts {
 			switch v := out.Result.Columns[2].Float64[k]; {
-			case out.Result.Columns[0].String[k] == "coefficient":
+			case out.Result.Columns[0].Texts[k] == "coefficient":
 				w = append(w, v)
 			case name == "noise_multiplier", name == "noise_sd":
 				p.multiplier = v

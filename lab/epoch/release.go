@@ -36,8 +36,8 @@ func (calls) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows,
 	}
 	n := int(req.Plan.Rows)
 	return sdk.Result{Columns: []sdk.ResultColumn{
-		{Name: req.Plan.Output[0].Name, String: make([]string, n)},
-		{Name: req.Plan.Output[1].Name, String: make([]string, n)},
+		{Name: req.Plan.Output[0].Name, Texts: make([]string, n)},
+		{Name: req.Plan.Output[1].Name, Texts: make([]string, n)},
 		{Name: req.Plan.Output[valueColumn].Name, Float64: make([]float64, n)},
 	}}, nil
 }

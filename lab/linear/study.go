@@ -147,7 +147,7 @@ func (s *study) measure(c contender, epsilon float64, runs int, w, se []float64,
 			return "", err
 		}
 		largest := 0.0
-		for i, name := range out.Result.Columns[1].String {
+		for i, name := range out.Result.Columns[1].Texts {
 			j := slices.Index(s.names, name)
 			if j < 0 {
 				continue

@@ -72,9 +72,9 @@ func TestTableOfKnownCounts(t *testing.T) {
 		}
 	}
 	out, err := sdktest.Run(Mechanism{}, request(`{"by":["sex","region"]}`, 0, sex, region), tab, nil)
-	if err != nil || !reflect.DeepEqual(get(out, "region").String, []string{"n", "s", "w", "n", "s", "w"}) ||
-		!reflect.DeepEqual(get(out, "sex").String, []string{"f", "f", "f", "m", "m", "m"}) {
-		t.Errorf("labels %v %v (%v)", get(out, "sex").String, get(out, "region").String, err)
+	if err != nil || !reflect.DeepEqual(get(out, "region").Texts, []string{"n", "s", "w", "n", "s", "w"}) ||
+		!reflect.DeepEqual(get(out, "sex").Texts, []string{"f", "f", "f", "m", "m", "m"}) {
+		t.Errorf("labels %v %v (%v)", get(out, "sex").Texts, get(out, "region").Texts, err)
 	}
 }
 

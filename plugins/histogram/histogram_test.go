@@ -41,7 +41,7 @@ func TestKnownHistogram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(lineartest.Get(out, "estimate"), []float64{1, 2, 2, 0, 0, 1}) || !slices.Equal(lineartest.Get(out, "lower"), []float64{1, 2, 5, 1, 2, 5}) ||
-		!slices.Equal(lineartest.Get(out, "upper"), []float64{2, 5, 10, 2, 5, 10}) || !slices.Equal(out.Result.Columns[0].String, []string{"a", "a", "a", "b", "b", "b"}) {
+		!slices.Equal(lineartest.Get(out, "upper"), []float64{2, 5, 10, 2, 5, 10}) || !slices.Equal(out.Result.Columns[0].Texts, []string{"a", "a", "a", "b", "b", "b"}) {
 		t.Errorf("%+v", out.Result)
 	}
 }

@@ -142,7 +142,7 @@ func (c Cells) Labels(times int) []sdk.ResultColumn {
 		for i := range labels {
 			labels[i] = g.Domain[i/times/each%len(g.Domain)]
 		}
-		out = append(out, sdk.ResultColumn{Name: g.Name, String: labels})
+		out = append(out, sdk.ResultColumn{Name: g.Name, Texts: labels})
 	}
 	return out
 }

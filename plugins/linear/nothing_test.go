@@ -56,7 +56,7 @@ func groups(n int) sdk.Column {
 func texts(o sdktest.Outcome, name string) []string {
 	for _, c := range o.Result.Columns {
 		if c.Name == name {
-			return c.String
+			return c.Texts
 		}
 	}
 	return nil

@@ -125,7 +125,7 @@ func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
 			case math.IsNaN(row[estimate]):
 				flag = f.Texts[1]
 			}
-			out[j].String = append(out[j].String, flag)
+			out[j].Texts = append(out[j].Texts, flag)
 		}
 	}
 	return out

@@ -141,9 +141,9 @@ func (l *layout) result(noisy []int64, n linear.Noise) []sdk.ResultColumn {
 			table, noise = append(table, name), append(noise, sds[i][x%len(sds[i])])
 		}
 	}
-	out := []sdk.ResultColumn{{Name: "table", String: table}}
+	out := []sdk.ResultColumn{{Name: "table", Texts: table}}
 	for i, v := range values {
-		out = append(out, sdk.ResultColumn{Name: fmt.Sprint("value", i+1), String: v})
+		out = append(out, sdk.ResultColumn{Name: fmt.Sprint("value", i+1), Texts: v})
 	}
 	out = append(out, sdk.ResultColumn{Name: sdk.EstimateField, Float64: estimate}, sdk.ResultColumn{Name: sdk.SDField, Float64: noise})
 	if l.Finish == "whole" {

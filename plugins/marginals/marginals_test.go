@@ -92,21 +92,21 @@ type cell struct {
 func cells(out sdktest.Outcome) []cell {
 	var all []cell
 	for _, c := range out.Result.Columns {
-		for i := range len(c.String) + len(c.Float64) + len(c.Int64) {
+		for i := range len(c.Texts) + len(c.Float64) + len(c.Int64) {
 			if len(all) <= i {
 				all = append(all, cell{})
 			}
 			switch {
 			case c.Name == "table":
-				all[i].table = c.String[i]
+				all[i].table = c.Texts[i]
 			case c.Name == "estimate":
 				all[i].estimate = c.Float64[i]
 			case c.Name == "noise_sd":
 				all[i].sd = c.Float64[i]
 			case c.Name == "whole":
 				all[i].whole = c.Int64[i]
-			case c.String[i] != "":
-				all[i].values = strings.TrimPrefix(all[i].values+","+c.String[i], ",")
+			case c.Texts[i] != "":
+				all[i].values = strings.TrimPrefix(all[i].values+","+c.Texts[i], ",")
 			}
 		}
 	}

@@ -43,9 +43,9 @@ func (l *layout) result(f *linear.Form, sums [][]int64, noises []linear.Noise) s
 			group = append(group, l.cells.Groups[0].Domain...)
 		}
 	}
-	columns := []sdk.ResultColumn{{Name: "column", String: column}}
+	columns := []sdk.ResultColumn{{Name: "column", Texts: column}}
 	if l.params.By != "" {
-		columns = append(columns, sdk.ResultColumn{Name: "group", String: group})
+		columns = append(columns, sdk.ResultColumn{Name: "group", Texts: group})
 	}
 	return sdk.Result{Columns: append(columns, linear.Results(fields, slices.Values(rows))...)}
 }

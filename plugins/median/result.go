@@ -110,6 +110,6 @@ func (l *layout) result(estimates []float64) sdk.Result {
 		estimates[order[i]] = ascending[i]
 	}
 	return sdk.Result{Columns: []sdk.ResultColumn{
-		{Name: "column", String: column}, {Name: "quantile", Float64: quantile}, {Name: "estimate", Float64: estimates},
+		{Name: "column", Texts: column}, {Name: "quantile", Float64: quantile}, {Name: "estimate", Float64: estimates},
 	}}
 }

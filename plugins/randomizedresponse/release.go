@@ -91,7 +91,7 @@ func (l *layout) result(counts []int64) sdk.Result {
 		low[i], high[i] = estimate[i]-normal95*sd[i], estimate[i]+normal95*sd[i]
 	}
 	return sdk.Result{Columns: []sdk.ResultColumn{
-		{Name: "category", String: l.column.Domain}, {Name: "reports", Int64: counts}, {Name: "estimate", Float64: estimate},
+		{Name: "category", Texts: l.column.Domain}, {Name: "reports", Int64: counts}, {Name: "estimate", Float64: estimate},
 		{Name: "noise_sd", Float64: sd}, {Name: "noise_low", Float64: low}, {Name: "noise_high", Float64: high},
 	}}
 }

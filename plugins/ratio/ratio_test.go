@@ -138,7 +138,7 @@ func TestIntervalsWithOneEnd(t *testing.T) {
 			low, high, flag := lineartest.Get(out, linear.LowField)[0], lineartest.Get(out, linear.HighField)[0], ""
 			for _, c := range out.Result.Columns {
 				if c.Name == sdk.FlagField {
-					flag = c.String[0]
+					flag = c.Texts[0]
 				}
 			}
 			switch {

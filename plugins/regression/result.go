@@ -69,11 +69,11 @@ func (l *layout) result(f fit) sdk.Result {
 		return out
 	}
 	return sdk.Result{Columns: []sdk.ResultColumn{
-		{Name: "kind", String: kind}, {Name: "name", String: names},
+		{Name: "kind", Texts: kind}, {Name: "name", Texts: names},
 		{Name: "value", Float64: column(f.coefficients, about)},
 		{Name: "noise_se", Float64: column(f.noiseErrors, aboutErrors)},
 		{Name: "standard_error", Float64: column(f.errors, aboutErrors)},
-		{Name: sdk.FlagField, String: flags},
+		{Name: sdk.FlagField, Texts: flags},
 	}}
 }
 

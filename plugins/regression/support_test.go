@@ -91,12 +91,12 @@ type row struct{ value, noise, all float64 }
 func released(t *testing.T, r sdk.Result) map[string]row {
 	t.Helper()
 	out := map[string]row{}
-	for i, name := range r.Columns[1].String {
+	for i, name := range r.Columns[1].Texts {
 		v := row{r.Columns[2].Float64[i], r.Columns[3].Float64[i], r.Columns[4].Float64[i]}
-		if blank := r.Columns[5].String[i] != ""; blank != math.IsNaN(v.value) || blank != math.IsNaN(v.noise+v.all) || math.IsInf(v.value+v.noise+v.all, 0) || v.noise < 0 || v.all < 0 {
+		if blank := r.Columns[5].Texts[i] != ""; blank != math.IsNaN(v.value) || blank != math.IsNaN(v.noise+v.all) || math.IsInf(v.value+v.noise+v.all, 0) || v.noise < 0 || v.all < 0 {
 			t.Errorf("%s is %+v", name, v)
 		}
-		if r.Columns[0].String[i] == "verdict" {
+		if r.Columns[0].Texts[i] == "verdict" {
 			name = "verdict"
 			if r.Verdict() != none && (r.Verdict() == hidden) != (v.value > 0) {
 				t.Errorf("the verdict %q, of %v directions", r.Verdict(), v.value)

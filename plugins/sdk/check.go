@@ -171,7 +171,7 @@ func (r Result) Check(p Plan) error {
 	}
 	flags := r.strings(FlagField)
 	for i, f := range p.Output {
-		for _, s := range r.Columns[i].String {
+		for _, s := range r.Columns[i].Texts {
 			if f.Texts != nil && !slices.Contains(f.Texts, s) {
 				return ErrLattice
 			}
@@ -198,7 +198,7 @@ func (r Result) Shape(p Plan) error {
 	}
 	for i, f := range p.Output {
 		c := r.Columns[i]
-		n := len(c.Float64) + len(c.Int64) + len(c.String)
+		n := len(c.Float64) + len(c.Int64) + len(c.Texts)
 		if c.Blank != nil {
 			return ErrShape
 		}
@@ -207,7 +207,7 @@ func (r Result) Shape(p Plan) error {
 				return ErrShape
 			}
 		}
-		for _, s := range c.String {
+		for _, s := range c.Texts {
 			if len(s) > MaxString || !utf8.ValidString(s) {
 				return ErrShape
 			}
@@ -220,11 +220,11 @@ func (r Result) Shape(p Plan) error {
 // more than one does.
 func (c ResultColumn) Type() FieldType {
 	switch {
-	case len(c.Float64) > 0 && len(c.Int64)+len(c.String) == 0:
+	case len(c.Float64) > 0 && len(c.Int64)+len(c.Texts) == 0:
 		return Float64
-	case len(c.Int64) > 0 && len(c.Float64)+len(c.String) == 0:
+	case len(c.Int64) > 0 && len(c.Float64)+len(c.Texts) == 0:
 		return Int64
-	case len(c.String) > 0 && len(c.Float64)+len(c.Int64) == 0:
+	case len(c.Texts) > 0 && len(c.Float64)+len(c.Int64) == 0:
 		return String
 	}
 	return ""

@@ -129,7 +129,7 @@ func TestPlanCheck(t *testing.T) {
 
 func result() Result {
 	return Result{Columns: []ResultColumn{
-		{Name: "estimate", Float64: []float64{0.25, -7.75, 0x1p60}}, {Name: "n", Int64: []int64{1, 2, 3}}, {Name: "g", String: []string{"", "a", "ü"}},
+		{Name: "estimate", Float64: []float64{0.25, -7.75, 0x1p60}}, {Name: "n", Int64: []int64{1, 2, 3}}, {Name: "g", Texts: []string{"", "a", "ü"}},
 	}}
 }
 
@@ -145,11 +145,11 @@ func TestResultCheck(t *testing.T) {
 		"name":    {func(r *Result) { r.Columns[1].Name = "m" }, ErrShape},
 		"order":   {func(r *Result) { r.Columns[0], r.Columns[1] = r.Columns[1], r.Columns[0] }, ErrShape},
 		"type":    {func(r *Result) { r.Columns[1] = ResultColumn{Name: "n", Float64: []float64{1, 2, 3}} }, ErrShape},
-		"both":    {func(r *Result) { r.Columns[1].String = []string{"a"} }, ErrShape},
+		"both":    {func(r *Result) { r.Columns[1].Texts = []string{"a"} }, ErrShape},
 		"rows":    {func(r *Result) { r.Columns[1].Int64 = []int64{1} }, ErrShape},
 		"none":    {func(r *Result) { r.Columns[1].Int64 = nil }, ErrShape},
-		"utf8":    {func(r *Result) { r.Columns[2].String[0] = "\xff" }, ErrShape},
-		"long":    {func(r *Result) { r.Columns[2].String[0] = strings.Repeat("x", MaxString+1) }, ErrShape},
+		"utf8":    {func(r *Result) { r.Columns[2].Texts[0] = "\xff" }, ErrShape},
+		"long":    {func(r *Result) { r.Columns[2].Texts[0] = strings.Repeat("x", MaxString+1) }, ErrShape},
 		"nan":     {func(r *Result) { r.Columns[0].Float64[2] = math.NaN() }, ErrNonFinite},
 		"inf":     {func(r *Result) { r.Columns[0].Float64[2] = math.Inf(1) }, ErrNonFinite},
 		"lattice": {func(r *Result) { r.Columns[0].Float64[2] = 0.125 }, ErrLattice},
@@ -162,7 +162,7 @@ func TestResultCheck(t *testing.T) {
 	}
 	flagged := Plan{Output: []Field{{Name: "estimate", Type: Float64}, {Name: FlagField, Type: String, Texts: []string{"", "few"}}}, Rows: 3}
 	blank := func(flags ...string) Result {
-		return Result{Columns: []ResultColumn{{Name: "estimate", Float64: []float64{1, math.NaN(), 3}}, {Name: FlagField, String: flags}}}
+		return Result{Columns: []ResultColumn{{Name: "estimate", Float64: []float64{1, math.NaN(), 3}}, {Name: FlagField, Texts: flags}}}
 	}
 	if err := blank("", "few", "").Check(flagged); err != nil {
 		t.Errorf("a blank value: %v", err)

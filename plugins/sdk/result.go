@@ -50,7 +50,7 @@ func (r Result) Verdict() string {
 func (r Result) strings(name string) []string {
 	for _, c := range r.Columns {
 		if c.Name == name {
-			return c.String
+			return c.Texts
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ type ResultColumn struct {
 	Name    string
 	Float64 []float64
 	Int64   []int64
-	String  []string
+	Texts   []string
 	// Blank marks the values that are not shown; nil for none. Only the host sets it.
 	Blank []bool
 

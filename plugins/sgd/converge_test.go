@@ -73,9 +73,9 @@ func warned(p sdk.Plan) bool {
 
 func verdict(t *testing.T, r sdk.Result) (text string, drift float64) {
 	t.Helper()
-	for i, kind := range r.Columns[0].String {
+	for i, kind := range r.Columns[0].Texts {
 		if kind == kindVerdict {
-			return r.Columns[1].String[i], r.Columns[2].Float64[i]
+			return r.Columns[1].Texts[i], r.Columns[2].Float64[i]
 		}
 	}
 	t.Fatal("the release has no verdict")

@@ -179,7 +179,7 @@ func (l *layout) result(w []float64, drift float64) sdk.Result {
 		add(kindTraining, f.name, f.value)
 	}
 	return sdk.Result{Columns: []sdk.ResultColumn{
-		{Name: "kind", String: kind}, {Name: "name", String: name}, {Name: "value", Float64: value},
+		{Name: "kind", Texts: kind}, {Name: "name", Texts: name}, {Name: "value", Float64: value},
 	}}
 }
 

@@ -131,7 +131,7 @@ func (s *script) AddGaussian(_ context.Context, _ privacy.DiscreteGaussian, v []
 func released(t *testing.T, r sdk.Result) map[string]float64 {
 	t.Helper()
 	out := map[string]float64{}
-	for i, name := range r.Columns[1].String {
+	for i, name := range r.Columns[1].Texts {
 		v := r.Columns[2].Float64[i]
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			t.Errorf("%s is %v", name, v)

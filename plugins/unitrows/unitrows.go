@@ -239,7 +239,7 @@ func (p params) result(cells int, unit float64, sums []int64, n linear.Noise) []
 	})
 	for range cells {
 		for _, f := range figures {
-			about.String, name.String = append(about.String, f.about), append(name.String, f.name)
+			about.Texts, name.Texts = append(about.Texts, f.about), append(name.Texts, f.name)
 		}
 	}
 	return append([]sdk.ResultColumn{about, name}, numbers...)

@@ -165,7 +165,7 @@ func (p *Piped) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Ro
 				if !ok {
 					return sdk.Result{}, errors.New("a code of the result stands for no text")
 				}
-				to.String = append(to.String, texts...)
+				to.Texts = append(to.Texts, texts...)
 			}
 		case frameRelease:
 			return out, nil

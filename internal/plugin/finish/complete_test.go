@@ -64,7 +64,7 @@ func TestCompletePlan(t *testing.T) {
 	}
 	r := p.Result(q.Sums())
 	want := []float64{0, 0, 0, 0, 0, 4}
-	if !reflect.DeepEqual(r.Columns[1].Float64, want) || r.Columns[2].Float64[5] != 8 || r.Columns[0].String[5] != "b" || r.Columns[0].String[2] != "a" {
+	if !reflect.DeepEqual(r.Columns[1].Float64, want) || r.Columns[2].Float64[5] != 8 || r.Columns[0].Texts[5] != "b" || r.Columns[0].Texts[2] != "a" {
 		t.Errorf("the result is %+v", r.Columns)
 	}
 	sd := out.Finish.Constants[len(out.Finish.Constants)-1]

@@ -202,7 +202,7 @@ func held(o sdk.Field, v *table.Values, n int) sdk.ResultColumn {
 			if !blank[i] {
 				text = v.Dict[v.Codes[i]]
 			}
-			out.String = append(out.String, text)
+			out.Texts = append(out.Texts, text)
 		}
 	}
 	if slices.Contains(blank, true) {

@@ -43,7 +43,7 @@ func result(t *testing.T, p sdk.Plan, answers ...[]int64) sdk.Result {
 func TestResult(t *testing.T) {
 	got := result(t, means(), []int64{6, -4, 3}, []int64{4, 0, -1})
 	want := []sdk.ResultColumn{
-		{Name: "group", String: []string{"b", "a", "c"}},
+		{Name: "group", Texts: []string{"b", "a", "c"}},
 		{Name: "mean", Float64: []float64{0.75, 0, -1.5}, Blank: []bool{false, true, false}},
 		{Name: "count", Int64: []int64{4, 0, 0}},
 		{Name: "sd", Float64: []float64{2, 0, 1.75}, Blank: []bool{false, true, false}},

@@ -98,7 +98,7 @@ func (m total) Release(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows,
 	case "text":
 		says = string(rune('a' + int(seen)))
 	}
-	return sdk.Result{Columns: []sdk.ResultColumn{{Name: "total", Float64: []float64{out}}, {Name: "says", String: []string{says}}}}, nil
+	return sdk.Result{Columns: []sdk.ResultColumn{{Name: "total", Float64: []float64{out}}, {Name: "says", Texts: []string{says}}}}, nil
 }
 
 func startTotal(t *testing.T, cheat string, lattice bool) *Plugin {

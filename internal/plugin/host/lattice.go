@@ -42,7 +42,7 @@ func (l lattice) hold(r *sdk.Result) error {
 				r.Columns[i].Int64[k] = int64(math.Max(low, math.Min(high, float64(x))))
 			}
 		}
-		for k, s := range r.Columns[i].String {
+		for k, s := range r.Columns[i].Texts {
 			if r.Columns[i].Blank != nil && r.Columns[i].Blank[k] {
 				continue
 			}

@@ -291,7 +291,7 @@ var allCalls = sum{name: "all", event: allEvents, release: func(ctx context.Cont
 		return s.String()
 	}
 	return sdk.Result{Columns: []sdk.ResultColumn{
-		{Name: "value", Float64: []float64{v, 0}}, {Name: "n", Int64: []int64{n, at}}, {Name: "label", String: []string{join(a), join(b)}},
+		{Name: "value", Float64: []float64{v, 0}}, {Name: "n", Int64: []int64{n, at}}, {Name: "label", Texts: []string{join(a), join(b)}},
 	}}, nil
 }}
 
@@ -313,7 +313,7 @@ var bigResult = sum{name: "big", plan: func(req sdk.PlanRequest) (sdk.Plan, erro
 	for i := range r.Plan.Rows {
 		out.Columns[0].Float64 = append(out.Columns[0].Float64, float64(noisy[0])/2)
 		out.Columns[1].Int64 = append(out.Columns[1].Int64, i+first)
-		out.Columns[2].String = append(out.Columns[2].String, strconv.FormatInt(i, 36))
+		out.Columns[2].Texts = append(out.Columns[2].Texts, strconv.FormatInt(i, 36))
 	}
 	return out, nil
 }}

@@ -118,7 +118,7 @@ func good(total, n, m int64) sdk.Result {
 	return sdk.Result{Columns: []sdk.ResultColumn{
 		{Name: "value", Float64: []float64{float64(total) * 0.5, 0}},
 		{Name: "n", Int64: []int64{n, m}},
-		{Name: "label", String: []string{"a", "b"}},
+		{Name: "label", Texts: []string{"a", "b"}},
 	}}
 }
 

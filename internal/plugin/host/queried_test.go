@@ -112,7 +112,7 @@ func TestQueriedByGroup(t *testing.T) {
 		func(_ context.Context, w RowWriter) error {
 			return w.Write(sdk.Batch{Rows: 4, Columns: []sdk.Values{{Codes: []int32{1, 0, 2, -1}}, {Float64: []float64{2, 3, 4, 5}}}})
 		}, &fakeDrawer{})
-	if err != nil || out.Columns[0].Name != "g" || !reflect.DeepEqual(out.Columns[0].String, []string{"a", "b", "c"}) || len(out.Columns[1].Float64) != 3 {
+	if err != nil || out.Columns[0].Name != "g" || !reflect.DeepEqual(out.Columns[0].Texts, []string{"a", "b", "c"}) || len(out.Columns[1].Float64) != 3 {
 		t.Errorf("%+v, %v", out, err)
 	}
 }

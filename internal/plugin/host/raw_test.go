@@ -314,7 +314,7 @@ func (r *raw) sumArrow(stream grpc.ServerStreamingServer[wire.ReleaseOutput], sr
 	}
 	out := &wire.ReleaseOutput{}
 	for _, c := range good(a.Values[0], b.Values[0], d.Values[0]).Columns {
-		out.Columns = append(out.Columns, &wire.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, String_: c.String})
+		out.Columns = append(out.Columns, &wire.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, String_: c.Texts})
 	}
 	return r.send(stream, out)
 }

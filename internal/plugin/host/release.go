@@ -249,7 +249,7 @@ func appendPiece(to *sdk.ResultColumn, c *wire.ResultColumn, rows int64) (n int,
 		}
 	}
 	to.Float64, to.Int64 = extended(to.Float64, c.GetFloat64(), rows), extended(to.Int64, c.GetInt64(), rows)
-	to.String = extended(to.String, texts, rows)
+	to.Texts = extended(to.Texts, texts, rows)
 	return len(c.GetFloat64()) + len(c.GetInt64()) + len(texts), size, ok
 }
 

@@ -238,7 +238,7 @@ func TestAllCalls(t *testing.T) {
 	want := sdk.Result{Columns: []sdk.ResultColumn{
 		{Name: "value", Float64: []float64{12.5, 0}}, // 12.3 on the lattice of halves
 		{Name: "n", Int64: []int64{30303, -7}},
-		{Name: "label", String: []string{"120", "10321"}}, // shifted by one; the second also turned round
+		{Name: "label", Texts: []string{"120", "10321"}}, // shifted by one; the second also turned round
 	}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -322,7 +322,7 @@ func TestBigResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := got.Columns[1].Int64; len(n) != 1_000_000 || n[999_999] != 999_999+2 || got.Columns[2].String[35] != "z" {
+	if n := got.Columns[1].Int64; len(n) != 1_000_000 || n[999_999] != 999_999+2 || got.Columns[2].Texts[35] != "z" {
 		t.Errorf("result of %d rows is not what was sent", len(n))
 	}
 }

@@ -182,14 +182,14 @@ func (a *asked) compare(got sdk.Result, want []map[string]any) string {
 	n := 0
 	for _, c := range got.Columns {
 		columns[c.Name] = c
-		n = len(c.String) + len(c.Float64) + len(c.Int64)
+		n = len(c.Texts) + len(c.Float64) + len(c.Int64)
 	}
 	seen := 0
 	for row := range n {
 		var key []string
 		for _, k := range a.keys {
-			if c := columns[k]; c.String != nil {
-				key = append(key, c.String[row])
+			if c := columns[k]; c.Texts != nil {
+				key = append(key, c.Texts[row])
 			} else {
 				key = append(key, fmt.Sprint(value(c, row)))
 			}
@@ -260,7 +260,7 @@ func (a *asked) differs(columns map[string]sdk.ResultColumn, row int, want map[s
 func TestComparisonSeesWhatIsWrong(t *testing.T) {
 	a := asked{mechanism: "count", keys: []string{"g"}, names: 1, total: true, span: 1}
 	result := func(groups []string, counts ...float64) sdk.Result {
-		return sdk.Result{Columns: []sdk.ResultColumn{{Name: "g", String: groups}, {Name: "estimate", Float64: counts}}}
+		return sdk.Result{Columns: []sdk.ResultColumn{{Name: "g", Texts: groups}, {Name: "estimate", Float64: counts}}}
 	}
 	answer := []map[string]any{{"k0": "a", "estimate": "3"}, {"k0": "b", "estimate": 4.0}}
 	if wrong := a.compare(result([]string{"a", "b", "c"}, 3, 4, 0), answer); wrong != "" {

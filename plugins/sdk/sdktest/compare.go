@@ -271,7 +271,7 @@ func sameResult(a, b sdk.Result) (string, bool) {
 	}
 	for i, x := range a.Columns {
 		y := b.Columns[i]
-		if x.Name != y.Name || !slices.Equal(x.Int64, y.Int64) || !slices.Equal(x.String, y.String) ||
+		if x.Name != y.Name || !slices.Equal(x.Int64, y.Int64) || !slices.Equal(x.Texts, y.Texts) ||
 			!slices.EqualFunc(x.Float64, y.Float64, func(p, q float64) bool { return math.Float64bits(p) == math.Float64bits(q) }) {
 			return fmt.Sprintf("column %q", x.Name), false
 		}

@@ -157,7 +157,7 @@ func numbers(r sdk.Result) []float64 {
 		for _, v := range c.Int64 {
 			out = append(out, float64(v))
 		}
-		for _, s := range c.String {
+		for _, s := range c.Texts {
 			h := fnv.New32a()
 			h.Write([]byte(s))
 			out = append(out, float64(h.Sum32()))

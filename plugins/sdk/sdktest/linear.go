@@ -281,7 +281,7 @@ func (r *replayer) groups(ctx context.Context, rows []record) *violation {
 			return nil // only the host of a process computes a declared finish
 		}
 		seen := map[string]int{}
-		for _, label := range out.Result.Columns[at].String {
+		for _, label := range out.Result.Columns[at].Texts {
 			seen[label]++
 		}
 		for _, label := range c.Domain {

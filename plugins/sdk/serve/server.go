@@ -150,7 +150,7 @@ func sendResult(stream grpc.ServerStreamingServer[wire.ReleaseOutput], r sdk.Res
 	for _, c := range r.Columns {
 		width += 8
 		longest := 0
-		for _, s := range c.String {
+		for _, s := range c.Texts {
 			longest = max(longest, len(s)+4)
 		}
 		width += longest
@@ -161,7 +161,7 @@ func sendResult(stream grpc.ServerStreamingServer[wire.ReleaseOutput], r sdk.Res
 		out := &wire.ReleaseOutput{}
 		for _, c := range r.Columns {
 			column := &wire.ResultColumn{Name: c.Name, Float64: cut(c.Float64, at, end), Int64: cut(c.Int64, at, end)}
-			column.String_, column.Codes = coded(cut(c.String, at, end))
+			column.String_, column.Codes = coded(cut(c.Texts, at, end))
 			out.Columns = append(out.Columns, column)
 		}
 		if err := stream.Send(out); err != nil {

@@ -96,11 +96,11 @@ func (m bent) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows
 	}
 	for i := range out.Columns {
 		c := &out.Columns[i]
-		n := min(int(req.Plan.Rows), len(c.Float64)+len(c.String))
+		n := min(int(req.Plan.Rows), len(c.Float64)+len(c.Texts))
 		if c.Float64 != nil {
 			c.Float64 = c.Float64[:n]
 		} else {
-			c.String = c.String[:n]
+			c.Texts = c.Texts[:n]
 		}
 		if c.Name == "estimate" {
 			for k := range c.Float64 {

@@ -124,7 +124,7 @@ func (h hostile) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 			estimate[0] = remembered
 		}
 	case "row-in-text":
-		out.Columns = append(out.Columns, sdk.ResultColumn{Name: "note", String: []string{fmt.Sprint(remembered)}})
+		out.Columns = append(out.Columns, sdk.ResultColumn{Name: "note", Texts: []string{fmt.Sprint(remembered)}})
 	}
 	return out, h.do(kept)
 }
