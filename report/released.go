@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -102,24 +103,29 @@ func (p *Publication) ReleasedValues(e Release, t Table) (all []Released) {
 	var bars []bar
 	var l legend
 	switch {
-	case r.has("kind", "name", "value"):
-		bars = r.effects()
 	case r.has("estimate"):
 		bars, l = r.bars()
+	case r.has("value") && r.over == nil:
+		bars = r.effects()
 	}
-	row := func(of Table, i int) string {
-		var parts []string
+	row := func(of Table, i int) (parts []string) {
 		for _, c := range of.Columns {
+			switch c.Name {
+			case "flag", "status", "quality": // of the value, not of what it is about
+				continue
+			}
 			if c.Text != nil || c.Name == "quantile" || r.edges() != nil && (c.Name == "lower" || c.Name == "upper") {
 				parts = append(parts, c.cell(i))
 			}
 		}
-		return strings.Join(parts, " · ")
+		return parts
 	}
 	for i, b := range bars {
 		from, to := b.whole()
-		v := Released{Key: row(plain.table, i), Label: row(r.table, i), Text: b.text(wordsIn("en")), Value: b.value, Suppressed: b.suppressed,
-			Sampled: b.sampled, Noise: (b.high - b.low) / 2, Around: math.Max(b.value-from, to-b.value)}
+		label := strings.Join(slices.DeleteFunc(row(r.table, i), func(part string) bool { return part == "" }), " · ")
+		v := Released{Key: strings.Join(row(plain.table, i), " · "), Label: label, Text: b.text(wordsIn("en")),
+			Value: b.value, Suppressed: b.suppressed, Sampled: b.sampled,
+			Noise: (b.high - b.low) / 2, Around: math.Max(b.value-from, to-b.value)}
 		if l.sd {
 			v.Noise *= 2.12
 		}

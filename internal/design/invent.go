@@ -2,10 +2,10 @@ package design
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,7 +17,6 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -100,11 +99,15 @@ func (s *Session) invent(ctx context.Context, w *words, text, units string) (*in
 	for _, r := range released.Report.Releases {
 		public := output.Words(j.Publication)
 		one := inventedTable{Name: public.Label(r.Name), Sampled: r.From != job.All}
-		var known map[string]float64
+		known := map[string]float64{}
 		if out.Known = err == nil; out.Known {
-			known = valuesOf(truth.Results[r.Name], public)
+			for _, v := range slices.Backward(public.ReleasedValues(r, output.ValuesOf(truth.Results)[r.Name])) { // of two, the first
+				if !v.Suppressed {
+					known[v.Key] = v.Value
+				}
+			}
 		}
-		one.fill(released.Results[r.Name], known, public)
+		one.fill(public.ReleasedValues(r, output.ValuesOf(released.Results)[r.Name]), known)
 		out.Tables = append(out.Tables, one)
 	}
 	return out, nil
@@ -262,102 +265,22 @@ func drawer(c job.Column, rng *rand.Rand) func() string {
 	}
 }
 
-// cellsOf returns the labels and the values of a release, and half of the interval that holds the noise.
-func cellsOf(r sdk.Result, public *report.Publication) (labels []string, values, low, high []float64) {
-	column := func(name string) []float64 {
-		for _, c := range r.Columns {
-			if c.Name == name && c.Float64 != nil {
-				out := slices.Clone(c.Float64)
-				for i := range out {
-					if i < len(c.Blank) && c.Blank[i] {
-						out[i] = math.NaN()
-					}
-				}
-				return out
-			}
-			if c.Name == name && c.Int64 != nil {
-				out := make([]float64, len(c.Int64))
-				for i, x := range c.Int64 {
-					out[i] = float64(x)
-				}
-				return out
-			}
-		}
-		return nil
-	}
-	if values = column("estimate"); values == nil {
-		values = column("value")
-	}
-	labels = make([]string, len(values))
-	add := func(i int, text string) {
-		if labels[i] != "" {
-			labels[i] += " · "
-		}
-		labels[i] += text
-	}
-	for _, c := range r.Columns {
-		if c.Texts != nil && c.Name != sdk.FlagField && c.Name != "status" {
-			for i := range min(len(labels), len(c.Texts)) {
-				if c.Texts[i] != "" {
-					add(i, public.ValueLabel(c.Name, c.Texts[i]))
-				}
-			}
-		}
-	}
-	for _, name := range []string{"lower", "upper", "quantile"} {
-		for i, x := range column(name) {
-			if i < len(labels) {
-				add(i, figures(x, 4))
-			}
-		}
-	}
-	low, high = column("interval_low"), column("interval_high")
-	for i, sd := range column("noise_sd") {
-		if i < len(low) && i < len(high) && !(low[i] <= high[i]) { // an interval without two ends
-			low[i], high[i] = values[i]-anyNoise95*sd, values[i]+anyNoise95*sd
-		}
-	}
-	return labels, values, low, high
-}
-
-// valuesOf returns the values of a release by their labels.
-func valuesOf(r sdk.Result, public *report.Publication) map[string]float64 {
-	labels, values, _, _ := cellsOf(r, public)
-	out := map[string]float64{}
-	for i, l := range labels {
-		if _, twice := out[l]; !twice {
-			out[l] = values[i]
-		}
-	}
-	return out
-}
-
-// anyNoise95 standard deviations hold 95 of 100 cases of any noise that the host draws.
-const anyNoise95 = 2.12
-
 // mostCells bounds the cells of a table that a picture shows.
 const mostCells = 24
 
-// fill makes the cells of a release.
-func (t *inventedTable) fill(r sdk.Result, known map[string]float64, public *report.Publication) {
-	labels, values, low, high := cellsOf(r, public)
-	for i, v := range values {
-		if len(t.Cells) == mostCells {
-			t.More = len(values) - mostCells
-			break
+// fill makes the cells of a release, with the values that are known without noise by their keys.
+func (t *inventedTable) fill(values []report.Released, known map[string]float64) {
+	t.More = max(0, len(values)-mostCells)
+	for _, v := range values[:len(values)-t.More] {
+		c := inventedCell{Label: cmp.Or(v.Label, t.Name), Value: v.Value, Low: v.Value - v.Noise, High: v.Value + v.Noise, Shown: v.Text}
+		if v.Noise > 0 {
+			c.By = "±\u202f" + figures(v.Noise, 3)
 		}
-		c := inventedCell{Label: labels[i], Value: v, Low: v, High: v, Blank: v != v, Shown: figures(v, 5)}
-		if i < len(low) && i < len(high) && low[i] == low[i] && high[i] == high[i] {
-			c.Low, c.High, c.By = low[i], high[i], "±\u202f"+figures((high[i]-low[i])/2, 3)
+		if c.Truth, c.Known = known[v.Key]; c.Known {
+			c.True = report.Digits(c.Truth, v.Noise)
 		}
-		if x, ok := known[c.Label]; ok && x == x {
-			c.Truth, c.Known, c.True = x, true, figures(x, 5)
-		}
-		if c.Blank {
-			c.Value, c.Low, c.High, c.Shown, t.Blank = 0, 0, 0, "–", true
-		}
-		if c.Label == "" {
-			c.Label = t.Name
+		if v.Suppressed {
+			c.Value, c.Low, c.High, c.By, c.Shown, c.Blank, t.Blank = 0, 0, 0, "", "–", true, true
 		}
 		t.Cells = append(t.Cells, c)
 	}
