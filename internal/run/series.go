@@ -138,19 +138,11 @@ func weigh(into map[string][][]*big.Int, rel *planned.Release, runs [][][]int64,
 }
 
 // addNoise draws the noise of a run and adds it. It returns the noise that it drew.
-func addNoise(into [][]*big.Int, calls []privacy.Event, src *noise.Source) (drawn []privacy.Event, err error) {
+func addNoise(into [][]*big.Int, calls []privacy.Event, src *noise.Source) (drawn []privacy.Event, _ error) {
 	drawer := host.NewDrawer(src)
 	for k, call := range calls {
 		z := make([]int64, len(into[k]))
-		switch call := call.(type) {
-		case privacy.DiscreteGaussian:
-			err = drawer.AddGaussian(call, z)
-		case privacy.DiscreteLaplace:
-			err = drawer.AddLaplace(call, z)
-		default:
-			err = errMeasured
-		}
-		if err != nil {
+		if err := drawer.Add(call, z); err != nil {
 			return nil, err
 		}
 		for i := range z {

@@ -39,9 +39,9 @@ func (c *clock) Sample(ev privacy.Sampling, rows int64) ([]int64, error) {
 	return c.NoiseDrawer.Sample(ev, rows)
 }
 
-// AddGaussian draws, and stops the clock.
-func (c *clock) AddGaussian(ev privacy.DiscreteGaussian, values []int64) error {
-	err := c.NoiseDrawer.AddGaussian(ev, values)
+// Add draws, and stops the clock.
+func (c *clock) Add(ev privacy.Event, values []int64) error {
+	err := c.NoiseDrawer.Add(ev, values)
 	c.stop()
 	return err
 }

@@ -24,19 +24,6 @@ func Each(rows Rows, read func(*Batch) error) error {
 	}
 }
 
-// Sum adds up what each value of a number column of the plan gives; missing ones give nothing.
-func Sum(rows Rows, column int, of func(y float64) int64) (sum int64, err error) {
-	err = Each(rows, func(b *Batch) error {
-		for row, y := range b.Float64(column) {
-			if b.IsValid(column, row) {
-				sum += of(y)
-			}
-		}
-		return nil
-	})
-	return sum, err
-}
-
 // Column is the declared column that a parameter names.
 func (r PlanRequest) Column(parameter string) (Column, error) {
 	var params map[string]any

@@ -67,13 +67,6 @@ func TestLaplaceError(t *testing.T) {
 	}
 }
 
-func TestSum(t *testing.T) {
-	rows := &one{Batch{Rows: 3, Columns: []Values{{Float64: []float64{1, 2, 4}, Valid: []byte{0b101}}}}, false}
-	if got, err := Sum(rows, 0, func(y float64) int64 { return int64(10 * y) }); err != nil || got != 50 {
-		t.Errorf("%d, %v", got, err)
-	}
-}
-
 // one is a stream of one batch.
 type one struct {
 	b    Batch

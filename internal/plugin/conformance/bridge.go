@@ -27,16 +27,17 @@ func (b *bridge) note(c sdktest.Call, err error) error {
 	return err
 }
 
-func (b *bridge) AddLaplace(ev privacy.DiscreteLaplace, values []int64) error {
-	c := sdktest.Call{Method: "AddLaplace", Event: ev, Values: slices.Clone(values)}
-	out, err := b.to.AddLaplace(b.ctx, ev, values)
-	copy(values, out)
-	return b.note(c, err)
-}
-
-func (b *bridge) AddGaussian(ev privacy.DiscreteGaussian, values []int64) error {
-	c := sdktest.Call{Method: "AddGaussian", Event: ev, Values: slices.Clone(values)}
-	out, err := b.to.AddGaussian(b.ctx, ev, values)
+func (b *bridge) Add(ev privacy.Event, values []int64) (err error) {
+	c := sdktest.Call{Event: ev, Values: slices.Clone(values)}
+	var out []int64
+	switch ev := ev.(type) {
+	case privacy.DiscreteLaplace:
+		c.Method = "AddLaplace"
+		out, err = b.to.AddLaplace(b.ctx, ev, values)
+	case privacy.DiscreteGaussian:
+		c.Method = "AddGaussian"
+		out, err = b.to.AddGaussian(b.ctx, ev, values)
+	}
 	copy(values, out)
 	return b.note(c, err)
 }

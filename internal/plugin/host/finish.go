@@ -107,22 +107,11 @@ func (p *Plugin) finished(plan sdk.Plan, vectors [][]int64, drawer Drawer) (sdk.
 			return sdk.Result{}, happened, p.fault(CodeNoiseFailed)
 		}
 		happened.Events = append(happened.Events, calls[k])
-		if err := add(drawer, calls[k], v); err != nil {
+		if err := drawer.Add(calls[k], v); err != nil {
 			return sdk.Result{}, happened, p.fault(CodeNoiseFailed)
 		}
 	}
 	return program.Result(vectors), plan.Event, nil
-}
-
-// add adds the noise of a call to a vector, in place.
-func add(drawer Drawer, call privacy.Event, values []int64) error {
-	switch ev := call.(type) {
-	case privacy.DiscreteLaplace:
-		return drawer.AddLaplace(ev, values)
-	case privacy.DiscreteGaussian:
-		return drawer.AddGaussian(ev, values)
-	}
-	return errVector // LinearCalls lists no other
 }
 
 // sums keeps the vectors of a plan with a finish. As a Drawer it answers with zeros, which carry no
@@ -134,13 +123,8 @@ type sums struct {
 	vectors [][]int64
 }
 
-// AddLaplace takes a vector.
-func (s *sums) AddLaplace(_ privacy.DiscreteLaplace, values []int64) error { return s.take(values) }
-
-// AddGaussian takes a vector.
-func (s *sums) AddGaussian(_ privacy.DiscreteGaussian, values []int64) error { return s.take(values) }
-
-func (s *sums) take(values []int64) error {
+// Add takes a vector.
+func (s *sums) Add(_ privacy.Event, values []int64) error {
 	k := len(s.vectors)
 	if s.noise != nil && (k == len(s.noise) || int64(len(values)) != s.noise[k].Length(s.rows)) {
 		return errVector
@@ -172,30 +156,15 @@ type finisher struct {
 	at   int
 }
 
-// AddLaplace replaces the zeros of a release without rows by the sums, and adds noise.
-func (f *finisher) AddLaplace(ev privacy.DiscreteLaplace, values []int64) error {
-	if err := f.put(values); err != nil {
-		return err
-	}
-	return f.Drawer.AddLaplace(ev, values)
-}
-
-// AddGaussian is AddLaplace with Gaussian noise.
-func (f *finisher) AddGaussian(ev privacy.DiscreteGaussian, values []int64) error {
-	if err := f.put(values); err != nil {
-		return err
-	}
-	return f.Drawer.AddGaussian(ev, values)
-}
-
-func (f *finisher) put(values []int64) error {
+// Add replaces the zeros of a release without rows by the sums, and adds noise.
+func (f *finisher) Add(ev privacy.Event, values []int64) error {
 	sum := f.sums[f.at]
 	f.at++
 	if slices.ContainsFunc(values, func(v int64) bool { return v != 0 }) || sum != nil && len(sum) != len(values) {
 		return errVector // a query that is not 0 without rows is not linear
 	}
 	copy(values, sum)
-	return nil
+	return f.Drawer.Add(ev, values)
 }
 
 // Sums has the process of a linear mechanism turn rows into vectors, and returns for each noise call the sum
@@ -215,11 +184,8 @@ func (p *Plugin) Figures(ctx context.Context, req sdk.ReleaseRequest, noisy [][]
 // silent adds no noise: it is there already.
 type silent struct{ Drawer }
 
-// AddLaplace adds nothing.
-func (silent) AddLaplace(privacy.DiscreteLaplace, []int64) error { return nil }
-
-// AddGaussian adds nothing.
-func (silent) AddGaussian(privacy.DiscreteGaussian, []int64) error { return nil }
+// Add adds nothing.
+func (silent) Add(privacy.Event, []int64) error { return nil }
 
 var errVector = errors.New("the vector cannot be added")
 

@@ -107,16 +107,15 @@ func (s *noiseServer) finish() (privacy.Event, bool) {
 }
 
 func (s *noiseServer) AddLaplace(_ context.Context, req *wire.AddNoiseRequest) (*wire.AddNoiseResponse, error) {
-	err := take(s, req, func(ev privacy.DiscreteLaplace, _ int64) error {
-		return s.drawer.AddLaplace(ev, req.GetValues())
-	})
-	return &wire.AddNoiseResponse{Values: req.GetValues()}, err
+	return add[privacy.DiscreteLaplace](s, req)
 }
 
 func (s *noiseServer) AddGaussian(_ context.Context, req *wire.AddNoiseRequest) (*wire.AddNoiseResponse, error) {
-	err := take(s, req, func(ev privacy.DiscreteGaussian, _ int64) error {
-		return s.drawer.AddGaussian(ev, req.GetValues())
-	})
+	return add[privacy.DiscreteGaussian](s, req)
+}
+
+func add[E privacy.Event](s *noiseServer, req *wire.AddNoiseRequest) (*wire.AddNoiseResponse, error) {
+	err := take(s, req, func(ev E, _ int64) error { return s.drawer.Add(ev, req.GetValues()) })
 	return &wire.AddNoiseResponse{Values: req.GetValues()}, err
 }
 

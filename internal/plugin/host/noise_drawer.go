@@ -16,10 +16,8 @@ import (
 // and only with calls that the plan has next. An error of any method fails the
 // release with CodeNoiseFailed.
 type Drawer interface {
-	// AddLaplace adds discrete Laplace noise to each value, in place.
-	AddLaplace(ev privacy.DiscreteLaplace, values []int64) error
-	// AddGaussian adds discrete Gaussian noise to each value, in place.
-	AddGaussian(ev privacy.DiscreteGaussian, values []int64) error
+	// Add adds the noise of an event to each value, in place: discrete Laplace or discrete Gaussian noise.
+	Add(ev privacy.Event, values []int64) error
 	// SmoothLaplace returns value + scale·Lap(1), rounded to the lattice.
 	SmoothLaplace(ev privacy.Approx, value, scale, granularity float64) (float64, error)
 	// Select draws a lattice point with probability ∝ exp(−rate·score).
@@ -51,14 +49,15 @@ var _ Drawer = (*NoiseDrawer)(nil)
 // NewDrawer returns a Drawer that draws from src.
 func NewDrawer(src *noise.Source) *NoiseDrawer { return &NoiseDrawer{src: src} }
 
-// AddLaplace adds discrete Laplace noise to each value, in place.
-func (d *NoiseDrawer) AddLaplace(ev privacy.DiscreteLaplace, values []int64) error {
-	return noise.AddDiscreteLaplace(d.src, values, ev.Scale)
-}
-
-// AddGaussian adds discrete Gaussian noise to each value, in place.
-func (d *NoiseDrawer) AddGaussian(ev privacy.DiscreteGaussian, values []int64) error {
-	return noise.AddDiscreteGaussian(d.src, values, ev.Sigma)
+// Add adds the noise of an event to each value, in place.
+func (d *NoiseDrawer) Add(ev privacy.Event, values []int64) error {
+	switch ev := ev.(type) {
+	case privacy.DiscreteLaplace:
+		return noise.AddDiscreteLaplace(d.src, values, ev.Scale)
+	case privacy.DiscreteGaussian:
+		return noise.AddDiscreteGaussian(d.src, values, ev.Sigma)
+	}
+	return errVector // LinearCalls lists no other
 }
 
 // SmoothLaplace returns value + scale·Lap(1), rounded to the lattice.

@@ -257,7 +257,7 @@ func TestScalesOfPlansCanBeDrawn(t *testing.T) {
 	for _, x := range []float64{calls.MinScale, calls.MaxScale} {
 		for range 100 {
 			d, values := newDrawer(t), []int64{1 << 60, -1 << 60}
-			if err := errors.Join(d.AddLaplace(privacy.DiscreteLaplace{Scale: x}, values), d.AddGaussian(privacy.DiscreteGaussian{Sigma: x}, values)); err != nil {
+			if err := errors.Join(d.Add(privacy.DiscreteLaplace{Scale: x}, values), d.Add(privacy.DiscreteGaussian{Sigma: x}, values)); err != nil {
 				t.Errorf("scale %g: %v", x, err)
 			}
 		}

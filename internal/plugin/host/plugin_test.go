@@ -128,18 +128,18 @@ type fakeDrawer struct {
 	err                                error
 }
 
-func (d *fakeDrawer) AddLaplace(ev privacy.DiscreteLaplace, v []int64) error {
-	d.laplace++
-	for i := range v {
-		v[i] += int64(ev.Scale)
+func (d *fakeDrawer) Add(ev privacy.Event, v []int64) error {
+	var x float64
+	switch ev := ev.(type) {
+	case privacy.DiscreteLaplace:
+		d.laplace++
+		x = ev.Scale
+	case privacy.DiscreteGaussian:
+		d.gaussian++
+		x = ev.Sigma
 	}
-	return d.err
-}
-
-func (d *fakeDrawer) AddGaussian(ev privacy.DiscreteGaussian, v []int64) error {
-	d.gaussian++
 	for i := range v {
-		v[i] += int64(ev.Sigma)
+		v[i] += int64(x)
 	}
 	return d.err
 }

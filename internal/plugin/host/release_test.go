@@ -263,7 +263,7 @@ func TestRealNoise(t *testing.T) {
 	}
 	d := NewDrawer(src)
 	v := make([]int64, 20_000)
-	if err := d.AddLaplace(privacy.DiscreteLaplace{Scale: 10}, v); err != nil {
+	if err := d.Add(privacy.DiscreteLaplace{Scale: 10}, v); err != nil {
 		t.Fatal(err)
 	}
 	var abs float64
