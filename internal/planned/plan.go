@@ -49,22 +49,65 @@ type Panel struct {
 	Node *ledger.Node // of the waves that were paid for; nil for none
 }
 
-// errOtherwise is the end of a run whose planner answers with other events than those that were charged.
+// errOtherwise is the end of a run whose planner answers with something else than what was charged.
 var errOtherwise = errors.New("the plan with what was found is not the one that was charged")
 
-// With is the plan of the same job once a run found something. Its events are those that were charged. // P38
+// With is the plan of the same job once a run found something.
+//
+// # Contract
+//
+// Its draws, and what they release, are those that were charged, from the same rows of the same units. What the planner may
+// change is the groups that were selected, not more than were planned for, and the rows of a cap, which count as many as before. // P38
 func (p *Plan) With(ctx context.Context, f Found) (*Plan, error) {
 	next, err := p.Planner.Again(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	same := slices.EqualFunc(p.Releases(), next.Releases(), func(a, b *Release) bool {
-		return a.Job.Name == b.Job.Name && a.Alike(b) && privacy.Equal(a.Event(), b.Event())
-	})
-	if !same || len(p.Draws) != len(next.Draws) {
+	if !slices.EqualFunc(p.Draws, next.Draws, func(a, b *Draw) bool {
+		return reflect.DeepEqual(a.Sampled, b.Sampled) && slices.Equal(a.Keys, b.Keys) && slices.EqualFunc(a.Releases, b.Releases, (*Release).goesOn)
+	}) {
 		return nil, errOtherwise
 	}
-	return next, nil
+	one := *p
+	one.Draws, one.Found, one.Planner = next.Draws, next.Found, next.Planner
+	for table, rows := range f.Rows {
+		one.Job = one.Job.WithCap(table, rows)
+	}
+	return &one, one.Capped()
+}
+
+// Capped returns an error where a mechanism was told of another cap than that under which the job has rows of a unit count. // P22
+func (p *Plan) Capped() error {
+	for _, r := range p.Releases() {
+		told, c := r.Public.Cap, p.Job.Of(r.Job.Table).Dataset.CapOf(&r.Job)
+		if (told == nil) != (c == nil) || c != nil && *told != (sdk.Cap{Groups: c.Groups, Rows: c.Rows, Times: c.Times()}) &&
+			!(r.Apart && r.Groups == c.Groups && *told == sdk.Cap{Groups: 1, Rows: c.Rows, Times: c.Times()}) {
+			return errOtherwise
+		}
+	}
+	return nil
+}
+
+// goesOn reports whether o takes the same rows as r, of units with the same bounds, for the same event.
+func (r *Release) goesOn(o *Release) bool {
+	groups := (r.Cells == nil) == (o.Cells == nil) && (r.Cells == nil || o.Cells.Len() <= r.Cells.Len())
+	return groups && r.Series == o.Series && r.Alike(o) && privacy.Equal(r.Event(), o.Event()) && reflect.DeepEqual(r.Job, o.Job) &&
+		reflect.DeepEqual(r.Weights, o.Weights) && reflect.DeepEqual(r.facts(), o.facts())
+}
+
+// facts are the public facts but for the names of the groups, and with the rows of a cap as often as they count.
+func (r *Release) facts() sdk.Public {
+	p := r.Public
+	p.Columns = slices.Clone(p.Columns)
+	for i := range p.Columns {
+		if r.Cells.Label(p.Columns[i].Name) {
+			p.Columns[i].Domain = nil
+		}
+	}
+	if c := p.Cap; c != nil {
+		p.Cap = &sdk.Cap{Groups: c.Groups, Rows: c.Rows * c.Each()}
+	}
+	return p
 }
 
 // Alike reports whether two plans of a release do the same to the rows, and have the same columns. Their texts name the groups, and may

@@ -105,6 +105,9 @@ func New(p *planned.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
 
 // Draws draws all samples and makes all releases.
 func (r *Runner) Draws(ctx context.Context) error {
+	if err := r.Plan.Capped(); err != nil {
+		return err
+	}
 	src, err := noise.NewSource()
 	if err != nil {
 		return errNoRandomness
