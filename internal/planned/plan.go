@@ -57,14 +57,16 @@ var errOtherwise = errors.New("the plan with what was found is not the one that 
 // # Contract
 //
 // Its draws, and what they release, are those that were charged, from the same rows of the same units. What the planner may
-// change is the groups that were selected, not more than were planned for, and the rows of a cap, which count as many as before. // P38
+// change is the groups that were selected, not more than were planned for, and the rows of a cap, which count as many as before. Proof:
+// with.proof.md. // P38
 func (p *Plan) With(ctx context.Context, f Found) (*Plan, error) {
 	next, err := p.Planner.Again(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.EqualFunc(p.Draws, next.Draws, func(a, b *Draw) bool {
-		return reflect.DeepEqual(a.Sampled, b.Sampled) && slices.Equal(a.Keys, b.Keys) && slices.EqualFunc(a.Releases, b.Releases, (*Release).goesOn)
+		return reflect.DeepEqual(a.Sampled, b.Sampled) && slices.Equal(a.Keys, b.Keys) &&
+			slices.EqualFunc(a.Releases, b.Releases, (*Release).goesOn)
 	}) {
 		return nil, errOtherwise
 	}
