@@ -40,8 +40,8 @@
 //
 // # What it may import
 //
-// Arrow's IPC writer (v15), the codecs, the flatbuffers runtime, and XXH3. No Arrow type appears
-// in an exported signature. 64-bit little-endian machines only.
+// Package arrow, which writes, Arrow's bitmaps (v15), the codecs, the flatbuffers runtime, and XXH3. 64-bit little-endian
+// machines only.
 //
 // # What it promises
 //

@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"math"
 
 	"github.com/klauspost/compress/snappy"
@@ -28,12 +29,15 @@ type parquetWriter struct {
 	bytes  int // of all pages, unpacked
 }
 
-func parquetRelease(buf *bytes.Buffer, r Release) error {
+// WriteParquet writes a release as a Parquet file with one row group, compressed with snappy. Columns with missing values
+// are optional, and others required.
+func WriteParquet(to io.Writer, r Release) error {
 	rows, err := r.rows()
 	if err != nil {
 		return err
 	}
-	w := &parquetWriter{buf: buf, schema: []*compact.Struct{new(compact.Struct).Text(4, "schema").Int32(5, len(r.Columns))}}
+	var buf bytes.Buffer
+	w := &parquetWriter{buf: &buf, schema: []*compact.Struct{new(compact.Struct).Text(4, "schema").Int32(5, len(r.Columns))}}
 	buf.WriteString(parquetMagic)
 	for i := range r.Columns {
 		w.column(&r.Columns[i], rows)
@@ -46,7 +50,8 @@ func parquetRelease(buf *bytes.Buffer, r Release) error {
 	buf.Write(footer)
 	buf.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(footer))))
 	buf.WriteString(parquetMagic)
-	return nil
+	_, err = to.Write(buf.Bytes())
+	return err
 }
 
 // column writes the pages of a column and notes what the footer says about it.

@@ -4,12 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/decimal128"
-	"github.com/apache/arrow/go/v15/arrow/ipc"
-	"github.com/apache/arrow/go/v15/arrow/memory"
-
+	"github.com/dprelease/dprelease/internal/data/arrow"
 	"github.com/dprelease/dprelease/internal/data/unlinked"
 )
 
@@ -19,8 +14,8 @@ import (
 // Callers append the values of a row column by column, and call EndRow.
 type Spool struct {
 	file  *unlinked.File
-	out   *ipc.FileWriter
-	build *array.RecordBuilder
+	out   *arrow.Writer
+	build []*arrow.Builder
 	rows  int
 	bytes int
 }
@@ -28,33 +23,28 @@ type Spool struct {
 // spoolBytes bounds the texts of a record batch. The last row may go beyond it.
 const spoolBytes = 16 << 20
 
-// arrowTypes are the Arrow types of a Spool's columns. Decimals have up to 18 digits.
-var arrowTypes = map[Kind]arrow.DataType{
-	Int: arrow.PrimitiveTypes.Int64, Float: arrow.PrimitiveTypes.Float64, Bool: arrow.FixedWidthTypes.Boolean,
-	String: arrow.BinaryTypes.String,
-	Date:   arrow.FixedWidthTypes.Date32, Time: arrow.FixedWidthTypes.Time64us, Timestamp: arrow.FixedWidthTypes.Timestamp_us,
+// arrowTypes are the Arrow types of a Spool's columns.
+var arrowTypes = map[Kind]arrow.Type{
+	Int: arrow.Int64, Float: arrow.Float64, Bool: arrow.Bool, String: arrow.Text,
+	Date: arrow.Date, Time: arrow.Time, Timestamp: arrow.Timestamp, Decimal: arrow.Decimal,
 }
 
 // NewSpool makes a spool for columns of these names, kinds and scales. Times and timestamps are in microseconds.
 func NewSpool(columns []Column) (*Spool, error) {
-	fields := make([]arrow.Field, len(columns))
+	s, fields := &Spool{}, make([]arrow.Field, len(columns))
 	for i, c := range columns {
-		typ := arrowTypes[c.Kind]
-		if c.Kind == Decimal {
-			typ = &arrow.Decimal128Type{Precision: 18, Scale: int32(c.Scale)}
-		}
-		if typ == nil {
+		typ, ok := arrowTypes[c.Kind]
+		if !ok {
 			return nil, fail(CodeUnsupported, "", "column "+c.Name+" is of a kind that cannot be kept")
 		}
-		fields[i] = arrow.Field{Name: c.Name, Type: typ, Nullable: true}
+		fields[i] = arrow.Field{Name: c.Name, Type: typ, Scale: c.Scale, Nullable: true}
+		s.build = append(s.build, arrow.NewBuilder(typ))
 	}
-	f, err := unlinked.New("")
-	if err != nil {
+	var err error
+	if s.file, err = unlinked.New(""); err != nil {
 		return nil, spoolError(err)
 	}
-	mem, schema := memory.NewGoAllocator(), arrow.NewSchema(fields, nil)
-	s := &Spool{file: f, build: array.NewRecordBuilder(mem, schema)}
-	if s.out, err = ipc.NewFileWriter(spooled{f}, ipc.WithSchema(schema), ipc.WithAllocator(mem)); err != nil {
+	if s.out, err = arrow.NewFile(s.file, fields); err != nil {
 		s.Close()
 		return nil, spoolError(err)
 	}
@@ -70,32 +60,17 @@ func spoolError(err error) error {
 }
 
 // Null appends a missing value.
-func (s *Spool) Null(col int) { s.build.Field(col).AppendNull() }
+func (s *Spool) Null(col int) { s.build[col].Null() }
 
 // Int appends a value of a kind that arrives as Int64: see Kind.
-func (s *Spool) Int(col int, v int64) {
-	switch b := s.build.Field(col).(type) {
-	case *array.Int64Builder:
-		b.Append(v)
-	case *array.BooleanBuilder:
-		b.Append(v != 0)
-	case *array.Date32Builder:
-		b.Append(arrow.Date32(v))
-	case *array.Time64Builder:
-		b.Append(arrow.Time64(v))
-	case *array.TimestampBuilder:
-		b.Append(arrow.Timestamp(v))
-	case *array.Decimal128Builder:
-		b.Append(decimal128.FromI64(v))
-	}
-}
+func (s *Spool) Int(col int, v int64) { s.build[col].Int(v) }
 
 // Float appends a value of a column of kind Float.
-func (s *Spool) Float(col int, v float64) { s.build.Field(col).(*array.Float64Builder).Append(v) }
+func (s *Spool) Float(col int, v float64) { s.build[col].Float(v) }
 
 // Text appends a value of a column of kind String.
 func (s *Spool) Text(col int, v []byte) {
-	s.build.Field(col).(*array.StringBuilder).BinaryBuilder.Append(v)
+	s.build[col].Text(v)
 	s.bytes += len(v)
 }
 
@@ -112,22 +87,30 @@ func (s *Spool) flush() error {
 	if s.rows == 0 {
 		return nil
 	}
-	rec := s.build.NewRecord()
-	defer rec.Release()
-	if rec.NumRows() != int64(s.rows) {
-		return fail(CodeCorrupt, "", "a row without a value for each column")
+	columns := make([]arrow.Column, len(s.build))
+	for i, b := range s.build {
+		if b.Rows() != s.rows {
+			return fail(CodeCorrupt, "", "a row without a value for each column")
+		}
+		var err error
+		if columns[i], err = b.Column(); err != nil {
+			return fail(CodeLimit, "", "the texts of a row are too long")
+		}
 	}
-	s.rows, s.bytes = 0, 0
-	if err := s.out.Write(rec); err != nil {
+	if err := s.out.Write(s.rows, columns); err != nil {
 		return spoolError(err)
 	}
+	for _, b := range s.build {
+		b.Reset()
+	}
+	s.rows, s.bytes = 0, 0
 	return nil
 }
 
 // Table ends the spool and opens its rows as a table, which owns the file. Messages call it name. others are columns of
 // the source that are not in the spool.
 func (s *Spool) Table(ctx context.Context, name string, others []Column, limit int64) (*Table, error) {
-	err := guarded(s.flush)
+	err := s.flush()
 	if err == nil && s.out.Close() != nil {
 		err = spoolError(nil)
 	}
@@ -159,9 +142,6 @@ type spooled struct{ *unlinked.File }
 
 // Unchanged returns nil.
 func (spooled) Unchanged() error { return nil }
-
-// Seek returns the end, where all writing is done: the writer of Arrow files asks where it stands, and goes nowhere.
-func (s spooled) Seek(int64, int) (int64, error) { return s.Size(), nil }
 
 // Close gives the file up, unless Table took it.
 func (s *Spool) Close() {

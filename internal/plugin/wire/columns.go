@@ -126,10 +126,10 @@ func (w *ColumnsWriter) fill(b sdk.Batch, from, to int) error {
 	for i, c := range b.Columns {
 		slot[i] = 0
 		if l.Columns[i].Type == sdk.Category {
-			copy(slot[l.At[i]:], raw(c.Codes[from:to]))
+			copy(slot[l.At[i]:], Raw(c.Codes[from:to]))
 			continue
 		}
-		copy(slot[l.At[i]:], raw(c.Float64[from:to]))
+		copy(slot[l.At[i]:], Raw(c.Float64[from:to]))
 		if c.Valid != nil {
 			slot[i] = 1
 			copy(slot[l.At[i]+8*l.Rows:], c.Valid[from/8:(to+7)/8])
@@ -138,7 +138,7 @@ func (w *ColumnsWriter) fill(b sdk.Batch, from, to int) error {
 	slot[len(b.Columns)] = 0
 	if b.Weights != nil {
 		slot[len(b.Columns)] = 1
-		copy(slot[l.At[len(b.Columns)]:], raw(b.Weights[from:to]))
+		copy(slot[l.At[len(b.Columns)]:], Raw(b.Weights[from:to]))
 	}
 	w.next = (w.next + 1) % l.Slots
 	w.inUse++
@@ -165,8 +165,8 @@ func (w *ColumnsWriter) Detach() []byte {
 	return mem
 }
 
-// raw returns the bytes of numbers.
-func raw[T float64 | int32](x []T) []byte {
+// Raw returns the bytes of numbers.
+func Raw[T float64 | int32](x []T) []byte {
 	if len(x) == 0 {
 		return nil
 	}
