@@ -13,7 +13,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-//go:generate go run ./generate builtin.json
+//go:generate go test ../../plugins/builtin -run TestStored -update
 
 // stored are the descriptions of the built-in mechanisms, with other words for them. The program that serves them must
 // describe them so.

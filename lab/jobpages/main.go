@@ -1,5 +1,4 @@
-// Command jobpages writes what follows from the declarations of the job
-// language: the JSON Schema, the reference in docs/job.md, and docs/what-goes-together.md. Its argument is
+// Command jobpages writes the reference in docs/job.md from the declarations of the job language. Its argument is
 // the root of the repository.
 package main
 
@@ -7,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/dprelease/dprelease/internal/job/language"
 )
 
 func main() {
@@ -23,16 +20,6 @@ func main() {
 }
 
 func run(root string) error {
-	schema, err := language.Schema()
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(root, "specs", "job-v1.schema.json"), schema, 0o644); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(root, "docs", "what-goes-together.md"), []byte(language.TogetherPage()), 0o644); err != nil {
-		return err
-	}
 	file := filepath.Join(root, "docs", "job.md")
 	old, err := os.ReadFile(file)
 	if err != nil {

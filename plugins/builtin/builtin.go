@@ -2,10 +2,7 @@ package builtin
 
 import (
 	"context"
-	"encoding/json"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/dprelease/dprelease/plugins/bounds"
@@ -62,22 +59,6 @@ func Mechanisms() map[string]sdk.Mechanism {
 		out[m.Describe().Name] = m.Mechanism
 	}
 	return out
-}
-
-// Stored returns the descriptions of the built-in mechanisms in the order of their names, with other words for them, as JSON: what
-// programs know of them that do not serve them.
-func Stored() ([]byte, error) {
-	type described struct {
-		sdk.Description
-		Words []string
-	}
-	var out []described
-	for _, m := range all {
-		out = append(out, described{m.Describe(), strings.Fields(m.words)})
-	}
-	slices.SortFunc(out, func(a, b described) int { return strings.Compare(a.Name, b.Name) })
-	text, err := json.MarshalIndent(out, "", "\t")
-	return append(text, '\n'), err
 }
 
 // Served returns the built-in mechanisms for the process that serves them to a host.

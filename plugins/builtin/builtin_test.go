@@ -2,18 +2,42 @@ package builtin
 
 import (
 	"bytes"
+	"encoding/json"
+	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Programs that do not serve the mechanisms know them as they are.
+var update = flag.Bool("update", false, "write internal/command/builtin.json")
+
+// Programs that do not serve the mechanisms know them as they are: internal/command/builtin.json holds their descriptions in the order
+// of their names, with other words for them.
 func TestStored(t *testing.T) {
-	got, err := Stored()
+	type described struct {
+		sdk.Description
+		Words []string
+	}
+	var out []described
+	for _, m := range all {
+		out = append(out, described{m.Describe(), strings.Fields(m.words)})
+	}
+	slices.SortFunc(out, func(a, b described) int { return strings.Compare(a.Name, b.Name) })
+	got, err := json.MarshalIndent(out, "", "\t")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := os.ReadFile("../../internal/command/builtin.json"); err != nil || !bytes.Equal(got, want) {
+	const path = "../../internal/command/builtin.json"
+	got = append(got, '\n')
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("internal/command/builtin.json is old; run make generate (%v)", err)
 	}
 }

@@ -19,4 +19,5 @@
 // from the data, or a size that is secret, look like any others.
 package language
 
+//go:generate go test . -run TestPages -update
 //go:generate sh -c "cd ../../../lab && go run ./jobpages .."

@@ -4,32 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"gopkg.in/yaml.v3"
 )
-
-// Schema is the JSON Schema (2020-12) of the job language, for editors. It says
-// what one key may hold, and which keys do not go together; what else keys say about each other only Check knows.
-func Schema() ([]byte, error) {
-	root := maps.Clone(language().schema)
-	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["$id"] = "https://github.com/dprelease/dprelease/specs/job-v1.schema.json"
-	root["$defs"] = schema{"variable": schema{"type": "string", "pattern": reference.String(),
-		"description": "A variable that the job declares under variables"}}
-	root["title"] = "dprelease job, version 1"
-	root["allOf"] = apartSchemas()
-	root["description"] = "What to release from a table, at which cost in privacy."
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(root); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
 
 func objectSchema[T any](fields []field[T]) schema {
 	props := schema{}

@@ -2,7 +2,6 @@ package language
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -188,48 +187,4 @@ func related(r privacy.Relation) *capability {
 	c.schema = schema{"type": "object", "required": []string{"dataset"}, "properties": schema{"dataset": schema{
 		"type": "object", "required": []string{"relation"}, "properties": schema{"relation": schema{"const": r.String()}}}}}
 	return c
-}
-
-// apartSchemas are the rows that a JSON Schema can tell.
-func apartSchemas() (all []schema) {
-	for i := range notTogether {
-		row := &notTogether[i]
-		for _, what := range row.what {
-			for _, with := range row.with {
-				if what.schema == nil || with.schema == nil {
-					continue
-				}
-				other := with.schema
-				if row.without {
-					other = schema{"not": other}
-				}
-				all = append(all, schema{"not": schema{"allOf": []schema{what.schema, other}},
-					"description": row.sentence(what, with, "") + "; " + row.instead})
-			}
-		}
-	}
-	return all
-}
-
-// TogetherPage is the page of what does not go together, in Markdown: a line for each row of the table.
-func TogetherPage() string {
-	names := func(all []*capability) string {
-		var texts []string
-		for _, c := range all {
-			texts = append(texts, c.name)
-		}
-		return "**" + strings.Join(texts, "**; **") + "**"
-	}
-	var b strings.Builder
-	b.WriteString("# What does not go together\n\n`dprelease check` refuses a job that has one thing of each side. " +
-		"After an arrow stands what to do instead of leaving out the first. Written by `go generate ./internal/job/language`.\n\n")
-	for _, row := range notTogether {
-		goes := "with"
-		if row.without {
-			goes = "without"
-		}
-		fmt.Fprintf(&b, "- %s %s %s: %s%s\n", names(row.what), goes, names(row.with), row.why,
-			strings.TrimSuffix(" → "+row.instead, " → "+leaveOut))
-	}
-	return b.String()
 }

@@ -193,7 +193,7 @@ func TestVectorsWithOtherLineEnds(t *testing.T) {
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	text, err := specs.FS.ReadFile("job-v1.schema.json") // a test of lab/jobpages finds an old one
+	text, err := specs.FS.ReadFile("job-v1.schema.json") // TestPages finds an old one
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/say/failure"
-	"github.com/dprelease/dprelease/internal/say/failure/pages"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -76,7 +74,7 @@ func TestEveryCodeIsDeclared(t *testing.T) {
 // P33: every code that can end a run after a row was read stands on the page of what leaves, with what it tells at most.
 func TestEveryAnswerIsListed(t *testing.T) {
 	listed := map[string]int{}
-	for _, tale := range pages.Tales {
+	for _, tale := range tales {
 		if (tale.When == "") != (tale.Tells == "") {
 			t.Errorf("%s: when %q, tells %q", tale.Codes, tale.When, tale.Tells)
 		}
@@ -89,7 +87,7 @@ func TestEveryAnswerIsListed(t *testing.T) {
 	}
 	for _, c := range failure.All {
 		if listed[c.Name] != 1 {
-			t.Errorf("%s is classified %d times in tells.go: what does it tell about the table at most?", c.Name, listed[c.Name])
+			t.Errorf("%s is classified %d times in tells_test.go: what does it tell about the table at most?", c.Name, listed[c.Name])
 		}
 	}
 	reads := append(sourceCodes(), "CRASHED", "PANIC", "INTERNAL", "INTERRUPTED")
@@ -109,17 +107,10 @@ func TestEveryAnswerIsListed(t *testing.T) {
 		t.Fatalf("only %d codes were found in what reads rows", len(reads))
 	}
 	for _, c := range reads {
-		tale, ok := pages.TellsOf(c)
+		tale, ok := tellsOf(c)
 		if slices.ContainsFunc(failure.All, func(d failure.Code) bool { return d.Name == c }) && (!ok || tale.Tells == "") {
-			t.Errorf("%s can end a run after a row was read, and tells.go does not say what it tells", c)
+			t.Errorf("%s can end a run after a row was read, and tells_test.go does not say what it tells", c)
 		}
-	}
-	b, err := os.ReadFile("../../../docs/what-leaves.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if page, err := pages.InsertTales(string(b)); err != nil || page != string(b) {
-		t.Errorf("docs/what-leaves.md is not up to date: run go generate ./internal/say/failure (%v)", err)
 	}
 }
 
@@ -153,23 +144,6 @@ func wordsIn(t *testing.T, file string) (found []string) {
 		return true
 	})
 	return found
-}
-
-// The page is as the declaration says.
-func TestExitCodesPage(t *testing.T) {
-	b, err := os.ReadFile("../../../docs/exit-codes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := pages.InsertCodes(string(b))
-	if err != nil || page != string(b) {
-		t.Errorf("docs/exit-codes.md is not up to date: run go generate ./internal/say/failure (%v)", err)
-	}
-	for _, c := range failure.All {
-		if !strings.Contains(page, "`"+c.Name+"`") {
-			t.Errorf("the page does not name %s", c.Name)
-		}
-	}
 }
 
 // After a debit no program may be told to try again by itself, unless the releases are

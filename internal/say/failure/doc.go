@@ -3,4 +3,4 @@
 // generated from its table of codes.
 package failure
 
-//go:generate go run ./generate ../../..
+//go:generate go test . -run Page -update
