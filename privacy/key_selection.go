@@ -5,7 +5,8 @@ import "github.com/dprelease/dprelease/internal/calculus/pld"
 // KeySelection is a decision, for every key that some unit has, whether the key is
 // published: a coin of its own, whose law depends on the number of units with that key
 // alone, and which is (Eps, Delta)-differentially private when that number changes by
-// one. The truncated geometric rule is the best such coin (P25).
+// one. The truncated geometric rule is the best such coin (P25). A kept key may come with a noisy number, whose law with the coin is what
+// is private.
 //
 // # Contract
 //

@@ -13,7 +13,7 @@ type Keys struct {
 	ByChance  bool           `json:"by_chance,omitempty"` // chance decides which stay where more than AtMost are kept
 	Target    *privacy.Point `json:"target,omitempty"`
 	Sample    *privacy.Point `json:"sample_budget,omitempty"`
-	Guarantee *Guarantee     `json:"guarantee,omitempty"` // of the selection alone
+	Guarantee *Guarantee     `json:"guarantee,omitempty"` // of the selection alone; nil where the release shows its numbers and pays for both
 	// Noise is the law of the noise in the numbers that are compared with a threshold, SD its standard deviation, and Above the
 	// threshold; "" where a coin is tossed for each value.
 	Noise string    `json:"noise,omitempty"`
@@ -52,6 +52,9 @@ func (k *Keys) text(w words, d Dataset) []string {
 		out[0] = w.t("keys.top", k.Column, k.rule(w), grouped(k.Top))
 	case k.ByChance:
 		out = append(out, w.t("keys.chance", grouped(k.AtMost)))
+	}
+	if k.Guarantee == nil {
+		out = append(out, w.t("keys.tallied"))
 	}
 	for _, s := range k.Sizes {
 		text := w.t("keys.size", grouped(s.Units), w.many(d), plain(100*s.Chance, 4)+" %")

@@ -7,7 +7,7 @@ import (
 // Keys say how a release finds the groups of a column whose values nobody lists: by a
 // private selection of their own price (P25), or by that of another release.
 type Keys struct {
-	Guarantee Guarantee // of the selection, on the population; empty where From says a release
+	Guarantee Guarantee // of the selection, on the population; empty where From says a release, or the release pays (Tallied)
 	AtMost    int64
 	Top       int64  // so many of the largest, ranked; 0 where AtMost is the limit
 	From      string // a release with the same groups, whose selection is used again
@@ -19,6 +19,19 @@ func (k *Keys) Most() int64 {
 		return k.Top
 	}
 	return k.AtMost
+}
+
+// Tallied reports whether the release shows the noisy numbers by which its values are selected, and pays for both at once.
+func (r *Release) Tallied() bool {
+	return r.Keys != nil && r.Keys.From == "" && r.Keys.Guarantee.Epsilon == nil && r.Keys.Guarantee.Rho == nil
+}
+
+// Selecting returns what the selection of a release may cost.
+func (r *Release) Selecting() Guarantee {
+	if r.Tallied() {
+		return r.Guarantee
+	}
+	return r.Keys.Guarantee
 }
 
 // Suppress blanks the groups of a release whose noisy number of units is small, and marks or blanks values whose relative error is

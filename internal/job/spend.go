@@ -56,7 +56,7 @@ func (j *Job) Rest() (Guarantee, bool) {
 		if !r.Shares {
 			take(r.Guarantee)
 		}
-		if r.Keys != nil && r.Keys.From == "" {
+		if r.Keys != nil && r.Keys.From == "" && !r.Tallied() {
 			take(r.Keys.Guarantee)
 		}
 	}

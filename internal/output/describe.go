@@ -316,19 +316,19 @@ func describeKeys(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) (*r
 		out.From = k.Job.Name
 		return out, nil
 	}
-	g, err := guarantee(p.OnPopulation(d.Design.Event(k.Rule.Event())), k.Answer)
-	if err != nil {
-		return nil, err
-	}
-	target, sample := plan.Point(k.Job.Keys.Guarantee), k.Share
 	if out.Top = k.Job.Keys.Top; out.Top == 0 {
 		out.AtMost, out.ByChance = k.Job.Keys.AtMost, !k.Rule.Counts()
 	}
-	out.Target, out.Sample, out.Guarantee = &target, &sample, &g
-	if t, ok := k.Rule.(*keys.Threshold); ok {
-		if out.Noise, out.SD, out.Above = "Laplace", t.Deviation(), t.At(); t.Gaussian() {
-			out.Noise = "Gaussian"
+	if !k.Job.Tallied() {
+		g, err := guarantee(p.OnPopulation(d.Design.Event(k.Rule.Event())), k.Answer)
+		if err != nil {
+			return nil, err
 		}
+		target, sample := plan.Point(k.Job.Keys.Guarantee), k.Share
+		out.Target, out.Sample, out.Guarantee = &target, &sample, &g
+	}
+	if t, ok := k.Rule.(*keys.Threshold); ok {
+		out.Noise, out.SD, out.Above = t.Law(), t.Deviation(), t.At()
 	}
 	rate := 1.0
 	if s := samplers.Sampling(d.Design); s != nil {

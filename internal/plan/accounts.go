@@ -24,6 +24,9 @@ func (p *Priced) Request(ids map[string]string) (ledger.Request, error) {
 	}
 	for _, d := range p.Draws {
 		for _, k := range d.Keys {
+			if k.Job.Tallied() {
+				continue
+			}
 			q.Charges = append(q.Charges, ledger.Charge{Name: k.Job.Name + " (keys)", Epsilon: k.Answer.Epsilon, Delta: k.Answer.Delta})
 		}
 	}

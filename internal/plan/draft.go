@@ -170,7 +170,9 @@ func (d *DraftDraw) target(j *job.Job) job.Guarantee {
 		total = sum(total, j.Releases[a.index].Guarantee)
 	}
 	for _, i := range d.keys {
-		total = sum(total, j.Releases[i].Keys.Guarantee)
+		if r := &j.Releases[i]; !r.Tallied() {
+			total = sum(total, r.Keys.Guarantee)
+		}
 	}
 	return total
 }

@@ -88,12 +88,20 @@ func (d PlannedDraw) with(ctx context.Context, j *job.Job,
 		}
 	}
 	for _, i := range d.keys {
-		k, err := planKeys(j, i, portion(d.Sample, j.Releases[i].Keys.Guarantee, d.Target), d.Relations)
+		k, err := planKeys(j, i, portion(d.Sample, j.Releases[i].Selecting(), d.Target), d.Relations)
 		if err != nil {
 			problems = append(problems, keysProblem(j, i, err))
 			continue
 		}
 		d.Keys = append(d.Keys, k)
+		for n, r := range d.Releases {
+			if r.Index != i || !k.Job.Tallied() {
+				continue
+			}
+			if d.Releases[n], err = r.tallied(k); err != nil {
+				problems = append(problems, keysProblem(j, i, err))
+			}
+		}
 	}
 	if len(problems) > 0 || broken != nil {
 		return nil, problems, broken

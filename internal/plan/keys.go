@@ -49,7 +49,7 @@ func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Re
 }
 
 func ruleFor(j *job.Job, r *job.Release, target privacy.Point, relations []privacy.Relation) (keys.Rule, error) {
-	w := keys.Want{Relations: relations, Keys: 1, Counts: r.Keys.Top > 0,
+	w := keys.Want{Relations: relations, Keys: 1, Counts: r.Keys.Top > 0 || r.Tallied(),
 		Target: privacy.Point{Epsilon: target.Epsilon * RoundingReserve, Delta: target.Delta * RoundingReserve}}
 	if c := j.Dataset.CapOf(r); c != nil {
 		w.Keys = c.Groups
@@ -59,7 +59,7 @@ func ruleFor(j *job.Job, r *job.Release, target privacy.Point, relations []priva
 
 // wholeKeys finds what the full table would have allowed at the same guarantee.
 func wholeKeys(k *planned.Keys, j *job.Job, relation privacy.Relation) keys.Rule {
-	r, err := ruleFor(j.Of(k.Job.Table), &k.Job, Point(k.Job.Keys.Guarantee), []privacy.Relation{relation})
+	r, err := ruleFor(j.Of(k.Job.Table), &k.Job, Point(k.Job.Selecting()), []privacy.Relation{relation})
 	if err != nil {
 		return nil
 	}
@@ -74,6 +74,36 @@ type pricedPart struct {
 	event     privacy.Event
 }
 
+// errNoTally says that a mechanism gives something else than numbers of units.
+var errNoTally = errors.New("is missing: only a count without params can show the numbers by which its values are selected")
+
+// tallied is the release with the noisy numbers of its selection in the place of its mechanism's: the event is the selection's, so that
+// noise is drawn and paid for once.
+//
+// # Contract
+//
+// The release shows the kept keys' noisy numbers and what follows from them and public facts, all of which the event of the
+// selection covers. Proof: keys.proof.md.
+func (r *PlannedRelease) tallied(k *planned.Keys) (*PlannedRelease, error) {
+	one := *r
+	if builtin, _ := r.Mech.Origin(); !builtin || r.Apart || r.Plan.Estimates() != sdk.StatisticCount || len(r.Plan.Columns) != 1 ||
+		len(r.Plan.Errors) != 1 {
+		return nil, errNoTally
+	}
+	rule := k.Rule.(*keys.Threshold) // a rule that counts
+	one.Tally = &planned.Tally{Threshold: rule, Level: r.levelOf() / 100}
+	one.Plan.Event, one.Plan.Finish, one.Plan.Queries = rule.Event(), nil, nil
+	one.Plan.Output = slices.DeleteFunc(slices.Clone(r.Plan.Output), func(f sdk.Field) bool {
+		return !r.Cells.Labelled(f.Name) && !slices.Contains(planned.TallyFields, f.Name)
+	})
+	e := r.Plan.Errors[0]
+	e.NoiseSD, e.Half95, e.Note = rule.Deviation(), float64(rule.Half(0.95)), tallyNote
+	one.Plan.Errors = []sdk.ExpectedError{e}
+	return &one, nil
+}
+
+const tallyNote = "a value just above the threshold shows a number that is too high, and an interval that reaches far down"
+
 // parts are all that is released from a draw: its releases, and then the selections of their
 // keys.
 func (d *PlannedDraw) parts() []pricedPart {
@@ -81,7 +111,7 @@ func (d *PlannedDraw) parts() []pricedPart {
 	for _, r := range d.Releases {
 		out = append(out, pricedPart{"release " + r.Job.Name, r.Job.Guarantee, r.Share, r.Event()})
 	}
-	for _, k := range d.Keys {
+	for _, k := range planned.Paid(d.Keys) {
 		out = append(out, pricedPart{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.Rule.Event()})
 	}
 	return out
@@ -106,11 +136,11 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 	if err != nil {
 		return nil, err
 	}
-	if q.Apart || q.Cells.Len() == 0 {
+	if q.Apart || q.Cells.Len() == 0 || r.Tally != nil {
 		one := *r
-		q.Target, q.Plan, q.Additive, q.Series = r.Target, r.Plan, r.Additive, r.Series
+		q.Target, q.Plan, q.Additive, q.Series, q.Tally = r.Target, r.Plan, r.Additive, r.Series, r.Tally
 		q.Replanned, one.Question = r.Replanned, q
-		return &one, nil // the mechanism sees one group at a time, or none
+		return &one, nil // the mechanism sees one group at a time, or none, or is not asked
 	}
 	// A unit moves fewer groups where there are few, so that a mechanism may add less noise
 	// than was charged, and know it by their number. It is then given spare groups: twice as
@@ -234,7 +264,13 @@ func (r *PlannedRelease) groupColumns() []string {
 // keysProblem places what is wrong with a selection.
 func keysProblem(j *job.Job, index int, err error) job.Problem {
 	path := job.Key(job.Item("releases", index), "keys") + ".guarantee"
-	if errors.Is(err, keys.ErrDelta) {
+	if j.Releases[index].Tallied() && !errors.Is(err, errNoTally) {
+		path = j.ReleasePath(index) + ".guarantee"
+	}
+	switch {
+	case errors.Is(err, errNoTally):
+		return j.Problem(path, err.Error(), "say guarantee: {epsilon: …, delta: …}, or from: RELEASE")
+	case errors.Is(err, keys.ErrDelta):
 		return j.Problem(path, "leaves no delta to the selection on the sample", "ask for a larger delta")
 	}
 	return j.Problem(path, err.Error(), "ask for a larger guarantee")

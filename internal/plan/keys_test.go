@@ -2,7 +2,9 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -229,5 +231,36 @@ func TestApartUnderCap(t *testing.T) {
 	}
 	if a, err := privacy.EpsilonAt(r.Event(), privacy.ReplaceOne, 1e-6); err != nil || a.Epsilon > .5 {
 		t.Errorf("two groups cost %g: %v", a.Epsilon, err)
+	}
+}
+
+// A count that pays for its selection has the event of the rule, once; what follows from another release of the same values has its own.
+func TestTallied(t *testing.T) {
+	for _, relation := range [][]string{nil, replaceOne} {
+		for _, unit := range [][]string{nil, {"UNIT", "unit: {column: person, name: home, members: {name: person}}\n  cap: {groups: 3, rows: 1}"}} {
+			edits := append(append([]string{"keys: {guarantee: {epsilon: \"0.4\", delta: \"2e-6\"}, ", "keys: {", "by: [town, sex]", "by: [town]"}, relation...), unit...)
+			j, p := keyedPlan(t, edits...)
+			d := p.Draws[0]
+			r, k := d.Releases[0], d.Keys[0]
+			if r.Tally == nil || len(d.parts()) != 2 || !privacy.Equal(r.Event(), k.Rule.Event()) || len(planned.Paid(d.PlannedDraw.Keys)) != 0 {
+				t.Fatalf("%d parts, %v of the release, %v of the selection", len(d.parts()), r.Event(), k.Rule.Event())
+			}
+			target := Point(r.Job.Guarantee)
+			if r.Answer.Epsilon > target.Epsilon || r.Answer.Epsilon < .9*target.Epsilon || r.Answer.Delta > target.Delta {
+				t.Errorf("the release costs %+v of %+v", r.Answer, target)
+			}
+			one, err := r.chosen(context.Background(), j, d.PlannedDraw, []string{"a", "b"})
+			if err != nil || one.Cells.Len() != 2 || one.Tally != r.Tally {
+				t.Errorf("%v, %v", one, err)
+			}
+			if l := p.Levels(); len(l) > 0 && slices.Contains(l[0].Below, r.Job.Name) {
+				t.Errorf("a selection is charged for whole units: %+v", l[0])
+			}
+			apart := *r.PlannedRelease
+			apart.Apart = true
+			if _, err := apart.tallied(k.Keys); !errors.Is(err, errNoTally) {
+				t.Errorf("a release that is run by group: %v", err)
+			}
+		}
 	}
 }

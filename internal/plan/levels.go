@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -83,7 +84,7 @@ func (p *Priced) ofMember(steps int64) (event privacy.Event, below []string) {
 			events = append(events, e)
 			continue
 		}
-		for _, k := range d.PlannedDraw.Keys {
+		for _, k := range planned.Paid(d.PlannedDraw.Keys) {
 			e, err := privacy.OfSteps(k.Rule.Event(), p.inside, steps)
 			if err != nil {
 				return nil, nil
@@ -125,8 +126,8 @@ func (p *Priced) countsMembers(r *PlannedRelease) bool {
 	about := r.Mech.About()
 	builtin, _ := r.Mech.Origin()
 	taken := p.Job.Of(r.Job.Table).Dataset.Partners(r.Reads()...)
-	return builtin && about.Linear && about.Capped && r.Public.Cap != nil && !r.Apart && r.Weights == nil && !r.Job.Having.Said() &&
-		r.Job.Table == p.Job.Dataset.Key.Members.Table && len(taken) == 0
+	return builtin && about.Linear && about.Capped && r.Public.Cap != nil && !r.Apart && r.Tally == nil && r.Weights == nil &&
+		!r.Job.Having.Said() && r.Job.Table == p.Job.Dataset.Key.Members.Table && len(taken) == 0
 }
 
 // each replaces the noises of a composition.

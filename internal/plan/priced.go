@@ -174,8 +174,12 @@ func (d PricedDraw) filled(ctx context.Context, p *Planned, answers []privacy.An
 		}
 		d.Releases = append(d.Releases, one)
 	}
-	for i, k := range d.PlannedDraw.Keys {
-		one := &PricedKeys{Keys: k, Answer: answers[len(d.Releases)+i]}
+	answers = answers[len(d.Releases):]
+	for _, k := range d.PlannedDraw.Keys {
+		one := &PricedKeys{Keys: k}
+		if !k.Job.Tallied() {
+			one.Answer, answers = answers[0], answers[1:]
+		}
 		if drawn {
 			one.Whole = wholeKeys(k, p.Job, p.inside)
 		}

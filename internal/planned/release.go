@@ -34,6 +34,7 @@ type Release struct {
 	Replanned bool    // the mechanism planned once more after rows were read, for groups that were selected
 	Additive  bool    // the estimates are its sums, each times one constant, by what the mechanism says of their errors
 	Series    *Series // nil where the release is in none
+	Tally     *Tally  // nil where the mechanism is run
 }
 
 // Mechanism answers the questions of a plan. No answer may depend on data.

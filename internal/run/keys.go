@@ -22,11 +22,17 @@ func (r *Runner) choose(ctx context.Context, d *planned.Draw, picks *picker, src
 		return nil
 	}
 	found := planned.Found{Keys: map[string][]string{}}
+	made := map[string]*keys.Selection{}
 	for _, k := range d.Keys {
-		var err error
-		if found.Keys[k.Job.Name], err = r.selection(ctx, d, k, picks, src.Child()); err != nil {
+		selected, err := r.selection(ctx, d, k, picks, src.Child())
+		if err != nil {
 			return err
 		}
+		texts := make([]string, len(selected.Keys))
+		for i, key := range selected.Keys {
+			texts[i] = key.Text
+		}
+		found.Keys[k.Job.Name], made[k.Job.Name] = texts, selected
 		r.note(keysOf(k), k.Rule.Event())
 	}
 	next, err := r.Plan.With(ctx, found)
@@ -34,6 +40,12 @@ func (r *Runner) choose(ctx context.Context, d *planned.Draw, picks *picker, src
 		return errKeysPlan
 	}
 	r.Plan = next
+	for _, rel := range r.Plan.Releases() {
+		if selected := made[rel.Job.Name]; rel.Tally != nil && selected != nil && !empty(rel) {
+			r.keep(rel, rel.Tallies(selected))
+			r.options.Observe(Progress{Kind: "release-done", Release: rel.Job.Name})
+		}
+	}
 	return nil
 }
 
@@ -47,7 +59,7 @@ var (
 // selection counts the units that have each value of a group column, and lets the rule decide
 // which values are published.
 func (r *Runner) selection(ctx context.Context, d *planned.Draw, k *planned.Keys, picks *picker,
-	src *noise.Source) ([]string, error) {
+	src *noise.Source) (*keys.Selection, error) {
 	at := slices.IndexFunc(d.Releases, func(rel *planned.Release) bool { return rel.Job.Name == k.Job.Name })
 	rel := d.Releases[at]
 	of := r.view(rel)
@@ -94,11 +106,7 @@ func (r *Runner) selection(ctx context.Context, d *planned.Draw, k *planned.Keys
 	if k.Job.Keys.Top > 0 {
 		selected.Rank()
 	}
-	out := make([]string, len(selected.Keys))
-	for i, key := range selected.Keys {
-		out[i] = key.Text
-	}
-	return out, nil
+	return selected, nil
 }
 
 // tally counts the rows of each key.

@@ -59,7 +59,7 @@ func (r *Runner) Made() []privacy.Event {
 		for _, rel := range d.Releases {
 			inner = append(inner, r.made[rel.Job.Name])
 		}
-		for _, k := range d.Keys {
+		for _, k := range planned.Paid(d.Keys) {
 			inner = append(inner, r.made[keysOf(k)])
 		}
 		if !slices.Contains(inner, nil) {
@@ -193,10 +193,10 @@ func (r *Runner) draw(ctx context.Context, i int, src *noise.Source) error {
 func empty(rel *planned.Release) bool { return rel.Cells != nil && rel.Cells.Len() == 0 }
 
 // isSearch reports whether a release is run, and finds the bounds of a column; isOther whether
-// it is run, and does not.
+// it is run, and does not. One that shows the numbers of a selection is not run.
 func isSearch(rel *planned.Release) bool { return !empty(rel) && rel.Job.Bounds != "" }
 func isOther(rel *planned.Release) bool {
-	return !empty(rel) && rel.Job.Bounds == "" && !rel.Job.ChoosesCap()
+	return !empty(rel) && rel.Tally == nil && rel.Job.Bounds == "" && !rel.Job.ChoosesCap()
 }
 
 // bound plans with the bounds that searches found.

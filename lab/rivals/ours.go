@@ -15,7 +15,7 @@ func (t task) job(w *world, g guarantee, runs int) string {
 	var releases strings.Builder
 	guarantee := fmt.Sprintf("{epsilon: %q, delta: %q}", g.epsilon, g.delta)
 	for i := range runs {
-		fmt.Fprintf(&releases, "  - {name: r%d, %s}\n", i, strings.ReplaceAll(strings.ReplaceAll(t.release, "HALF", g.half()), "ALL", guarantee))
+		fmt.Fprintf(&releases, "  - {name: r%d, %s}\n", i, strings.ReplaceAll(t.release, "ALL", guarantee))
 	}
 	dataset := fmt.Sprintf("source: {path: persons.csv}, unit: row, relation: add-remove, columns: {%s}", columns())
 	if t.name == "visits" {

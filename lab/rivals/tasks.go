@@ -1,19 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"math"
-	"strconv"
 	"strings"
 )
 
 // guarantee bounds the cost of a release.
 type guarantee struct{ epsilon, delta string }
-
-func (g guarantee) half() string {
-	e, _ := strconv.ParseFloat(g.epsilon, 64)
-	return fmt.Sprintf("epsilon: %q", strconv.FormatFloat(e/2, 'f', -1, 64))
-}
 
 func (g guarantee) String() string {
 	if g.delta == "0" {
@@ -28,7 +21,7 @@ var guarantees = []guarantee{{"0.1", "0"}, {"0.1", "1e-6"}, {"1", "0"}, {"1", "1
 type task struct {
 	name, title string
 	how         string // what the program does
-	release     string // of a job; ALL stands for the guarantee, HALF for half of its ε, FROM for the sample
+	release     string // of a job; ALL stands for the guarantee, FROM for the sample
 	by          string // the column that names a cell
 	needsDelta  bool
 	few         int // the runs of a task that takes long, 0 for all
@@ -75,8 +68,8 @@ var tasks = []task{
 		release: "mechanism: quantiles, params: {column: x, quantiles: [0.1, 0.25, 0.5, 0.75, 0.9], step: 0.01}, guarantee: ALL",
 		by:      "quantile",
 		tables:  20, also: []way{{tool: "OpenDP", name: "quantiles-fine"}}},
-	{name: "keys", title: "Counts of towns that nobody lists", how: "keys, count",
-		release: "mechanism: count, by: [town], keys: {guarantee: {HALF, delta: \"1e-6\"}, at_most: 1000}, guarantee: {HALF}",
+	{name: "keys", title: "Counts of towns that nobody lists", how: "keys, count, paid once",
+		release: "mechanism: count, by: [town], keys: {at_most: 1000}, guarantee: ALL",
 		by:      "town", needsDelta: true, few: 10},
 	{name: "visits", title: "Visits of persons with many, by 50 wards", how: "cap, count, by",
 		release: "mechanism: count, by: [ward], guarantee: ALL", by: "ward", few: 10},

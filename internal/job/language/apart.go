@@ -143,8 +143,16 @@ var (
 	hasKeysOrOwn = bears(ofRelease, "rho", "guarantee", func(b *bearer) bool {
 		return b.r.Guarantee.Rho != nil || b.r.Keys != nil && b.r.Keys.Guarantee.Rho != nil
 	})
-	hasKeysPrice   = bears(ofRelease, "keys.guarantee", "keys", func(b *bearer) bool { return b.said("keys.guarantee") })
-	hasKeysFrom    = bears(ofRelease, "keys.from", "keys.from", func(b *bearer) bool { return b.r.Keys != nil && b.r.Keys.From != "" })
+	hasKeysPrice = bears(ofRelease, "keys.guarantee", "keys", func(b *bearer) bool { return b.said("keys.guarantee") })
+	hasKeysFrom  = bears(ofRelease, "keys.from", "keys.from", func(b *bearer) bool { return b.r.Keys != nil && b.r.Keys.From != "" })
+	hasTallied   = bears(ofRelease, "keys without keys.guarantee", "keys", func(b *bearer) bool {
+		return b.r.Tallied() && b.r.Unlisted(b.d) != ""
+	})
+	hasOtherRows = bears(ofRelease, "what is no plain count of units, one row each, by one column of a whole table", "", func(b *bearer) bool {
+		c := b.d.CapOf(b.r)
+		return b.r.From != job.All || b.d.Collected != nil || len(b.r.By) > 1 || b.r.Other != "" || b.r.Having.Said() || b.said("params") ||
+			c != nil && (c.Rows > 1 || c.Choice != nil) || b.d.WeightsOf(b.r) != nil || len(b.d.Tables) > 0
+	})
 	hasKeysAtMost  = keyOf(ofRelease, "keys.at_most")
 	hasKeysTop     = keyOf(ofRelease, "keys.top")
 	hasSomeRho     = wholeJob("a guarantee in rho", "releases", func(b *bearer) bool { return slices.ContainsFunc(b.j.Releases, inRho) })
@@ -328,6 +336,7 @@ var notTogether = []apart{
 	refuses(hasPanel, hasSomeRho, nothingRho, inEpsilon),
 	refuses(hasKeptSample, hasSomeRho, "releases from a kept sample are charged in epsilon", inEpsilon),
 	refuses(hasKeys, hasKeysOrOwn, "a selection has a delta and no rho", "give epsilon and delta"),
+	refuses(hasTallied, hasOtherRows, "a selection counts nothing else", "say keys.guarantee"),
 	refuses(hasKeysAtMost, hasKeysTop, "top is a limit of its own", "say one of them"),
 	refuses(hasKeysPrice, hasKeysFrom, "the other release pays", "say one of them"),
 	refuses(some{hasKeysAtMost, hasKeysTop}, hasKeysFrom, "the limit belongs to the release that selects the values", leaveOut),

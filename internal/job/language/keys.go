@@ -11,7 +11,8 @@ import (
 func keysOf() kind[job.Keys] {
 	return object(
 		key("guarantee", guarantee(), func(k *job.Keys) *job.Guarantee { return &k.Guarantee },
-			"What the selection may cost on the population, beside the release. It needs a delta", example(`{epsilon: "0.2", delta: "1e-7"}`)),
+			"What the selection may cost beside the release. It needs a delta. Without it, a count pays for both",
+			example(`{epsilon: "0.2", delta: "1e-7"}`)),
 		key("at_most", count(), func(k *job.Keys) *int64 { return &k.AtMost },
 			"The largest number of values to release. Of more, a random choice or those with the largest noisy counts stay", otherwise("10000"),
 			example("100000")),
@@ -72,14 +73,14 @@ func (k *checker) keys(i int, r *job.Release) {
 		k.wrong(path, "leave it out", "selects values, and every column of by has a public list of them")
 		return
 	}
-	own := k.j.Has(job.Key(path, "guarantee"))
+	at := job.Key(path, "guarantee")
+	if r.Tallied() {
+		at = guaranteePath(k.j, i)
+	}
 	switch from := r.Keys.From; {
-	case from == "" && !own:
-		k.wrong(job.Key(path, "guarantee"), "say guarantee: {epsilon: …, delta: …}, or from: RELEASE", "is missing")
 	case from == "":
-		if g := r.Keys.Guarantee; g.Delta != nil && g.Delta.Sign() == 0 {
-			k.wrong(job.Key(path, "guarantee"), `say delta: "1e-7", or less`,
-				"needs a delta: without one no value that a single unit has may ever appear")
+		if g := r.Selecting(); g.Rho == nil && g.Delta != nil && g.Delta.Sign() == 0 && !(r.Tallied() && r.Shares) {
+			k.wrong(at, `say delta: "1e-7", or less`, "needs a delta: without one no value that a single unit has may ever appear")
 		}
 		k.selectedTwice(i, r, path)
 	default:

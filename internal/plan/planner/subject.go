@@ -203,14 +203,18 @@ func (u *subject) with(v variant) *job.Job {
 			continue // what finds the bounds of a column stays
 		}
 		if o := u.job.Keyed(&r); v.alone && o != nil {
-			r.Keys = o.Keys // the other release is not there to select them
+			keys := *o.Keys // the other release is not there to select them
+			if o.Name != r.Name {
+				keys.Guarantee = o.Selecting()
+			}
+			r.Keys = &keys
 		}
 		r.From = v.from
-		if o := u.keyed(); u.half && v.epsilon != nil && (r.Name == o.Name || v.alone) {
+		if o := u.keyed(); u.half && v.epsilon != nil && (r.Name == o.Name || v.alone) && !r.Tallied() {
 			keys := *r.Keys
 			keys.Guarantee.Epsilon = v.epsilon
 			r.Keys = &keys
-		} else if r.Name == u.release.Name && v.epsilon != nil && !u.half {
+		} else if r.Name == u.release.Name && v.epsilon != nil && (!u.half || r.Tallied()) {
 			r.Guarantee.Epsilon = v.epsilon
 		}
 		if r.Name == u.release.Name && v.rho != nil {

@@ -22,7 +22,7 @@ var ErrDelta = errors.New("a choice of unknown keys needs a guarantee with a del
 	"has may ever appear")
 
 // Calibrate returns the rule that meets the guarantee and under which the smallest groups have an even chance to appear:
-// the truncated geometric rule, or Laplace or Gaussian noise and a threshold, δ being split between the two.
+// the truncated geometric rule, or Laplace noise, truncated or not, or Gaussian noise, and a threshold.
 //
 // # Contract
 //
@@ -37,7 +37,7 @@ func Calibrate(w Want) (Rule, error) {
 	}
 	var best Rule
 	var size int64
-	for _, try := range []func(Want) (Rule, error){geometricRule, laplaceRule, gaussianRule} {
+	for _, try := range []func(Want) (Rule, error){geometricRule, laplaceRule, gaussianRule, truncatedRule} {
 		r, err := try(w)
 		if err != nil || r == nil || w.Counts && !r.Counts() {
 			continue
@@ -94,6 +94,16 @@ func geometricRule(w Want) (Rule, error) {
 func laplaceRule(w Want) (Rule, error) {
 	scale := w.moved() / w.Target.Epsilon * (1 + 1e-15)
 	r, err := NewThreshold(false, scale, w.Keys, w.Target.Delta*slack)
+	if err != nil || !w.meets(r.Event()) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// truncatedRule shares the guarantee equally among the keys that change, as geometricRule does, for noisy numbers.
+func truncatedRule(w Want) (Rule, error) {
+	m := w.moved()
+	r, err := NewTruncated(m/w.Target.Epsilon*(1+1e-15), w.Keys, -math.Expm1(math.Log1p(-w.Target.Delta*slack)/m))
 	if err != nil || !w.meets(r.Event()) {
 		return nil, err
 	}

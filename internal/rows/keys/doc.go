@@ -5,8 +5,9 @@
 //
 //   - [Geometric] is for units with one key each. It tosses one coin for each key, and no rule with the same guarantee
 //     keeps a key with a larger probability.
-//   - [Threshold] is for units with up to k keys, or where noisy counts are wanted as well: it adds Laplace or Gaussian
-//     noise to the number of units and keeps the keys whose noisy number exceeds a threshold.
+//   - [Threshold] is for units with up to k keys, or where noisy counts are wanted as well: it adds Laplace noise, truncated or not, or
+//     Gaussian noise to the number of units and keeps the keys whose noisy number exceeds a threshold. [Threshold.Interval] gives the
+//     number of units from a noisy one that is shown.
 //
 // A Counter of package units adds up the units of each key in bounded memory. [Calibrate] finds the rule that meets a guarantee and
 // keeps the smallest groups, [Select] applies it, and [Size] and [SizeSampled] say before any data is read how large a

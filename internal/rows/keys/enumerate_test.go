@@ -38,16 +38,10 @@ func published(r Rule, n int64) []float64 {
 	if out[0] = 1; n == 0 {
 		return out
 	}
-	atLeast := func(m int64) float64 { // that the noise is m or more
-		if m > 0 {
-			return exactTail(t.gaussian, t.scale, m)
-		}
-		return 1 - exactTail(t.gaussian, t.scale, 1-m)
-	}
 	for i := int64(1); i <= reach; i++ {
-		p := atLeast(t.at + i - n)
+		p := t.exactTail(t.at + i - n)
 		if i < reach {
-			p -= atLeast(t.at + i + 1 - n)
+			p -= t.exactTail(t.at + i + 1 - n)
 		}
 		out[i] = p
 		out[0] -= p
@@ -84,7 +78,7 @@ func TestRulesAgainstEnumeration(t *testing.T) {
 	caught := map[string]int{}
 	for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
 		for _, keys := range []int64{1, 2} {
-			for name, make := range map[string]func(Want) (Rule, error){"geometric": geometricRule, "laplace": laplaceRule, "gaussian": gaussianRule} {
+			for name, make := range map[string]func(Want) (Rule, error){"geometric": geometricRule, "laplace": laplaceRule, "gaussian": gaussianRule, "truncated": truncatedRule} {
 				if testing.Short() && name != "geometric" {
 					continue
 				}

@@ -170,23 +170,28 @@ func TestGeometricDraws(t *testing.T) {
 	}
 }
 
-// exactTail is P(Z ≥ m) of the discrete noise, by its law.
-func exactTail(gaussian bool, scale float64, m int64) float64 {
+// exactTail is P(Z ≥ m) of the noise of a rule, by its law.
+func (r *Threshold) exactTail(m int64) float64 {
 	weight := func(x int64) float64 {
-		if y := float64(x) / scale; gaussian {
+		y := float64(x) / r.scale
+		switch {
+		case r.law == gaussian:
 			return math.Exp(-y * y / 2)
-		} else {
-			return math.Exp(-math.Abs(y))
+		case r.law == truncated && max(x, -x) > r.at:
+			return 0
 		}
+		return math.Exp(-math.Abs(y))
 	}
 	var tail, total float64
-	for x := int64(60*scale) + m + 100; x >= 0; x-- {
+	for x := int64(60*r.scale) + max(m, -m) + 100; x >= 0; x-- {
 		w := weight(x)
-		if x >= m {
+		if total += w; x >= m {
 			tail += w
 		}
-		if total += w; x > 0 {
-			total += w
+		if x > 0 {
+			if total += w; -x >= m {
+				tail += w
+			}
 		}
 	}
 	return tail / total
@@ -194,23 +199,23 @@ func exactTail(gaussian bool, scale float64, m int64) float64 {
 
 // A threshold is passed by keys of single units with the probability that the event claims, or less, and no lower one is.
 func TestThresholdTail(t *testing.T) {
-	for _, gaussian := range []bool{false, true} {
+	for _, normal := range []bool{false, true} {
 		for _, scale := range []float64{.3, 1, 2.7, 15, 126.3} {
 			for _, keys := range []int64{1, 2, 10, 1000} {
 				for _, delta := range []float64{1e-15, 1e-9, 1e-6, .01, .2} {
-					r, err := NewThreshold(gaussian, scale, keys, delta)
+					r, err := NewThreshold(normal, scale, keys, delta)
 					if err != nil {
 						t.Fatal(err)
 					}
-					one := exactTail(gaussian, scale, r.At())
+					one := r.exactTail(r.At())
 					truth := -math.Expm1(float64(keys) * math.Log1p(-one))
 					if r.delta > delta || truth > r.delta {
-						t.Errorf("gaussian %v, scale %g, %d keys: passes %g, claims %g, asked %g", gaussian, scale, keys, truth, r.delta, delta)
+						t.Errorf("gaussian %v, scale %g, %d keys: passes %g, claims %g, asked %g", normal, scale, keys, truth, r.delta, delta)
 					}
 					// Two lower would not do; for small Gaussian noise the crude bound may cost more.
-					if at := r.At() - 2; at >= 1 && (!gaussian || float64(at) > scale+1) {
-						if lower := -math.Expm1(float64(keys) * math.Log1p(-exactTail(gaussian, scale, at))); lower <= delta {
-							t.Errorf("gaussian %v, scale %g, %d keys, δ %g: a threshold of %d would do, not %d", gaussian, scale, keys, delta, at, r.At())
+					if at := r.At() - 2; at >= 1 && (!normal || float64(at) > scale+1) {
+						if lower := -math.Expm1(float64(keys) * math.Log1p(-r.exactTail(at))); lower <= delta {
+							t.Errorf("gaussian %v, scale %g, %d keys, δ %g: a threshold of %d would do, not %d", normal, scale, keys, delta, at, r.At())
 						}
 					}
 				}
@@ -235,7 +240,7 @@ func TestGaussianBeatsLaplace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g, ok := r.(*Threshold); !ok || !g.Gaussian() || g.At() != 772 {
+	if g, ok := r.(*Threshold); !ok || g.law != gaussian || g.At() != 772 {
 		t.Errorf("%+v", r)
 	}
 }

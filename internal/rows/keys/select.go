@@ -24,6 +24,19 @@ type Key struct {
 type Selection struct {
 	Keys []Key // sorted by their texts, byte by byte
 	Cut  bool  // more keys were kept than the limit allows
+	next Key   // where Cut is set, of a rule that counts: the first key that the limit dropped
+}
+
+// Above returns the bound that the noisy number of a key had to exceed, given those of all others: the threshold of the rule, or the
+// number of the first key that the limit dropped. Of two equal numbers the one with the smaller text stays.
+func (s *Selection) Above(k Key, at int64) int64 {
+	switch {
+	case !s.Cut:
+		return at
+	case k.Text < s.next.Text:
+		return max(at, s.next.Units-1)
+	}
+	return max(at, s.next.Units)
 }
 
 // Rank sorts the keys by their noisy numbers, the largest first. Equal numbers are sorted by their texts, which are public
@@ -73,7 +86,7 @@ func Select(ctx context.Context, counts Counts, rule Rule, atMost int, src *nois
 		return nil, err
 	}
 	s.cutBack()
-	out := &Selection{Cut: s.cut, Keys: make([]Key, len(s.kept))}
+	out := &Selection{Cut: s.cut, next: s.next.Key, Keys: make([]Key, len(s.kept))}
 	for i, k := range s.kept {
 		out.Keys[i] = k.Key
 	}
@@ -90,6 +103,7 @@ type selecting struct {
 	units  []int64
 	passed []bool
 	kept   []rankedKey
+	next   rankedKey // the first of those that were dropped
 	cut    bool
 }
 
@@ -129,9 +143,11 @@ func (s *selecting) cutBack() {
 	if len(s.kept) <= s.atMost {
 		return
 	}
-	slices.SortFunc(s.kept, func(a, b rankedKey) int {
-		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.Text, b.Text))
-	})
+	order := func(a, b rankedKey) int { return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.Text, b.Text)) }
+	slices.SortFunc(s.kept, order)
+	if first := s.kept[s.atMost]; !s.cut || order(first, s.next) < 0 {
+		s.next = first
+	}
 	clear(s.kept[s.atMost:])
 	s.kept, s.cut = s.kept[:s.atMost], true
 }

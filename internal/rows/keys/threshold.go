@@ -8,27 +8,51 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
+// noiseLaw names a kind of noise.
+type noiseLaw int
+
+const (
+	laplace noiseLaw = iota
+	gaussian
+	truncated // Laplace noise that is drawn again until it is at most the threshold, and no less than minus the threshold
+)
+
 // Threshold adds noise to the number of units of each key and keeps the keys whose noisy number exceeds a threshold.
 //
 // # Contract
 //
 // Each unit is counted for at most k keys, once for each. The probability that one of k keys with a single unit each
-// exceeds the threshold is at most the δ of the event's key_threshold. Proof: threshold.proof.md.
+// exceeds the threshold is at most the δ of the event's key_threshold. With truncated noise the numbers of n and n + 1 units, hidden or
+// shown, are (ε, δ)-indistinguishable by the event's ε and δ. Proof: threshold.proof.md.
 type Threshold struct {
-	gaussian bool
-	scale    float64
-	keys     int64
-	at       int64
-	delta    float64
+	law   noiseLaw
+	scale float64
+	keys  int64
+	at    int64
+	delta float64 // that one of k keys of single units passes; of truncated noise, that one passes
+	tails *tails  // for chances and intervals
 }
 
 // NewThreshold prepares the rule for units with up to the given number of keys, with Laplace noise of the given scale, or
 // Gaussian noise with that σ. It takes the lowest threshold that keys of single units pass with probability delta at most.
-func NewThreshold(gaussian bool, scale float64, keys int64, delta float64) (*Threshold, error) {
-	if !(scale >= noise.MinScale && scale <= 1<<40) || keys < 1 || keys > 1<<40 || !(delta > 1e-200 && delta < 1) {
+func NewThreshold(withGaussian bool, scale float64, keys int64, delta float64) (*Threshold, error) {
+	r := &Threshold{scale: scale, keys: keys}
+	if withGaussian {
+		r.law = gaussian
+	}
+	return r.lowest(delta)
+}
+
+// NewTruncated prepares the rule with Laplace noise of the given scale that is drawn again until it does not exceed the threshold, up or
+// down. It takes the lowest threshold that a key of a single unit passes with probability delta at most.
+func NewTruncated(scale float64, keys int64, delta float64) (*Threshold, error) {
+	return (&Threshold{law: truncated, scale: scale, keys: keys}).lowest(delta)
+}
+
+func (r *Threshold) lowest(delta float64) (*Threshold, error) {
+	if !(r.scale >= noise.MinScale && r.scale <= 1<<40) || r.keys < 1 || r.keys > 1<<40 || !(delta > 1e-200 && delta < 1) {
 		return nil, errors.New("keys: the rule needs noise of a scale that can be drawn, a number of keys, and a δ above 0")
 	}
-	r := &Threshold{gaussian: gaussian, scale: scale, keys: keys}
 	// The probability falls with the threshold. Double, then halve.
 	lo, hi := int64(0), int64(1) // too low, high enough
 	for r.passes(hi) > delta {
@@ -42,19 +66,28 @@ func NewThreshold(gaussian bool, scale float64, keys int64, delta float64) (*Thr
 		}
 	}
 	r.at, r.delta = hi, r.passes(hi)
+	r.tails = &tails{law: r.law, scale: r.scale, reach: r.at}
 	return r, nil
 }
 
 // passes is at least the probability that one of k keys with one unit each exceeds a threshold of 1 or more.
 func (r *Threshold) passes(at int64) float64 {
+	if r.law == truncated { // the noise is the threshold itself
+		return math.Min(1, math.Exp(-float64(at)/r.scale)*-math.Expm1(-1/r.scale)/weightTruncated(r.scale, at)*(1+1e-11)+1e-300)
+	}
 	p := r.tail(float64(at))
 	return math.Min(1, -math.Expm1(float64(r.keys)*math.Log1p(-p))*(1+1e-12)+1e-300)
+}
+
+// weightTruncated is (1 − a)·Σ a^|z| over all z from −reach to reach, with a = e^(−1/scale), without cancellation.
+func weightTruncated(scale float64, reach int64) float64 {
+	return -math.Expm1(-1/scale) + 2*math.Exp(-1/scale)*-math.Expm1(-float64(reach)/scale)
 }
 
 // tail is at least the probability that the noise is x or more, for a whole number x of at least 1, with a relative
 // margin for rounding.
 func (r *Threshold) tail(x float64) float64 {
-	if !r.gaussian {
+	if r.law == laplace {
 		return math.Exp(-x/r.scale) / (1 + math.Exp(-1/r.scale)) * (1 + 1e-12)
 	}
 	if x-0.5 < r.scale { // where the density is not convex, a crude bound
@@ -65,8 +98,15 @@ func (r *Threshold) tail(x float64) float64 {
 
 // Event is the noise on the vector of all numbers and the threshold.
 func (r *Threshold) Event() privacy.Event {
-	if r.gaussian {
+	switch r.law {
+	case gaussian:
 		return privacy.KeyThreshold{Delta: r.delta, Sigma: r.scale, Keys: r.keys}
+	case truncated:
+		one := privacy.KeySelection{Eps: math.Nextafter(1/r.scale, math.Inf(1)), Delta: r.delta}
+		if r.keys == 1 {
+			return one
+		}
+		return privacy.Repeat{N: r.keys, Event: one}
 	}
 	k := float64(r.keys)
 	return privacy.Compose{Events: []privacy.Event{
@@ -80,10 +120,13 @@ func (r *Threshold) Keep(src *noise.Source, units []int64, kept []bool) (err err
 	for i, n := range units {
 		kept[i] = n > 0 // a key that nobody has is never published
 	}
-	if r.gaussian {
+	switch r.law {
+	case gaussian:
 		err = noise.AddDiscreteGaussian(src, units, r.scale)
-	} else {
+	case laplace:
 		err = noise.AddDiscreteLaplace(src, units, r.scale)
+	default:
+		err = r.addTruncated(src, units)
 	}
 	for i, noisy := range units {
 		if kept[i] = kept[i] && noisy > r.at && err == nil; !kept[i] {
@@ -93,34 +136,58 @@ func (r *Threshold) Keep(src *noise.Source, units []int64, kept []bool) (err err
 	return err
 }
 
+// addTruncated adds Laplace noise that is drawn again while it exceeds the threshold, up or down.
+func (r *Threshold) addTruncated(src *noise.Source, units []int64) error {
+	drawn := make([]int64, len(units))
+	again := make([]int, len(units)) // the places that need a draw
+	for i := range again {
+		again[i] = i
+	}
+	for len(again) > 0 {
+		drawn = drawn[:len(again)]
+		clear(drawn)
+		if err := noise.AddDiscreteLaplace(src, drawn, r.scale); err != nil {
+			return err
+		}
+		left := again[:0]
+		for i, z := range drawn {
+			if -r.at <= z && z <= r.at {
+				units[again[i]] += z
+			} else {
+				left = append(left, again[i])
+			}
+		}
+		again = left
+	}
+	return nil
+}
+
 // Counts is true.
 func (r *Threshold) Counts() bool { return true }
 
 // At is the threshold, which a noisy number must exceed.
 func (r *Threshold) At() int64 { return r.at }
 
-// Gaussian reports whether the noise is Gaussian, not Laplace.
-func (r *Threshold) Gaussian() bool { return r.gaussian }
+// Law is the name of the noise.
+func (r *Threshold) Law() string {
+	return [...]string{"Laplace", "Gaussian", "truncated Laplace"}[r.law]
+}
 
 // Chance is the probability that the noise lifts a number of units above the threshold.
 func (r *Threshold) Chance(units int64) float64 {
 	if units <= 0 {
 		return 0
 	}
-	x := float64(r.at - units + 1) // what the noise must reach
-	switch {
-	case r.gaussian:
-		return math.Erfc((x-0.5)/r.scale/math.Sqrt2) / 2
-	case x > 0:
-		return math.Exp(-x/r.scale) / (1 + math.Exp(-1/r.scale))
-	}
-	return 1 - math.Exp((x-1)/r.scale)/(1+math.Exp(-1/r.scale))
+	return math.Exp(r.tails.log(r.at - units + 1))
 }
 
 // Deviation is the standard deviation of the noise.
 func (r *Threshold) Deviation() float64 {
-	if r.gaussian {
+	switch r.law {
+	case gaussian:
 		return r.scale
+	case truncated:
+		return r.tails.deviation()
 	}
 	return math.Sqrt2 * r.scale
 }

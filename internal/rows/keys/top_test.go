@@ -58,9 +58,9 @@ func TestTopAgainstEnumeration(t *testing.T) {
 	caught := map[string]int{}
 	for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
 		for _, keys := range []int64{1, 2} {
-			for _, gaussian := range tier.Some([]bool{false, true}, 1) {
+			for _, normal := range tier.Some([]bool{false, true}, 1) {
 				make, under := laplaceRule, []privacy.Relation{rel}
-				if gaussian {
+				if normal {
 					make = gaussianRule
 				}
 				rule, err := make(want(eps, delta, keys, under))
@@ -82,7 +82,7 @@ func TestTopAgainstEnumeration(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					few, err := NewThreshold(gaussian, one.(*Threshold).scale, 2, r.delta)
+					few, err := NewThreshold(normal, one.(*Threshold).scale, 2, r.delta)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -119,7 +119,7 @@ func TestTopAgainstEnumeration(t *testing.T) {
 					}
 					switch {
 					case twin == "" && worst > delta*(1+1e-9):
-						t.Errorf("gaussian %v, %d keys under %v: δ(%g) is %g, not %g", gaussian, keys, rel, eps, worst, delta)
+						t.Errorf("gaussian %v, %d keys under %v: δ(%g) is %g, not %g", normal, keys, rel, eps, worst, delta)
 					case twin != "" && worst > delta*(1+1e-3):
 						caught[twin]++
 					}
@@ -160,7 +160,7 @@ func TestTopQuality(t *testing.T) {
 	for i := range values {
 		harmonic += 1 / float64(i+1)
 	}
-	for _, persons := range []int64{1000, 10_000, 100_000} {
+	for _, persons := range []int64{1000, 10_000} {
 		sizes := make([]int64, values)
 		for i := range sizes {
 			sizes[i] = int64(float64(persons) / harmonic / float64(i+1))
