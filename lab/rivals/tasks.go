@@ -68,7 +68,7 @@ var tasks = []task{
 		release: "mechanism: quantiles, params: {column: x, quantiles: [0.1, 0.25, 0.5, 0.75, 0.9], step: 0.01}, guarantee: ALL",
 		by:      "quantile",
 		tables:  20, also: []way{{tool: "OpenDP", name: "quantiles-fine"}}},
-	{name: "keys", title: "Counts of towns that nobody lists", how: "keys, count, paid once",
+	{name: "keys", title: "Counts of towns that nobody lists", how: "keys, paid once",
 		release: "mechanism: count, by: [town], keys: {at_most: 1000}, guarantee: ALL",
 		by:      "town", needsDelta: true, few: 10},
 	{name: "visits", title: "Visits of persons with many, by 50 wards", how: "cap, count, by",

@@ -83,7 +83,7 @@ def keys():
         query = frame("persons", dp.unit_of(contributions=1), dp.loss_of(epsilon=EPSILON, delta=DELTA), []).query()
         return {r["town"]: r["n"] for r in query.group_by("town").agg(dp.len(signed=True).alias("n")).release().collect().to_dicts()}
 
-    answer("Polars: len by group, stable keys", once)
+    answer("Polars: stable keys", once)
 
 
 def visits():
