@@ -74,6 +74,11 @@ type pricedPart struct {
 	event     privacy.Event
 }
 
+// Paid are the selections that have a price beside the releases: not those whose numbers a release shows.
+func (d *PlannedDraw) Paid() []*planned.Keys {
+	return slices.DeleteFunc(slices.Clone(d.Keys), func(k *planned.Keys) bool { return k.Job.Tallied() })
+}
+
 // errNoTally says that a mechanism gives something else than numbers of units.
 var errNoTally = errors.New("is missing: only a count without params can show the numbers by which its values are selected")
 
@@ -111,7 +116,7 @@ func (d *PlannedDraw) parts() []pricedPart {
 	for _, r := range d.Releases {
 		out = append(out, pricedPart{"release " + r.Job.Name, r.Job.Guarantee, r.Share, r.Event()})
 	}
-	for _, k := range planned.Paid(d.Keys) {
+	for _, k := range d.Paid() {
 		out = append(out, pricedPart{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.Rule.Event()})
 	}
 	return out

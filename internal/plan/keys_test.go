@@ -242,7 +242,7 @@ func TestTallied(t *testing.T) {
 			j, p := keyedPlan(t, edits...)
 			d := p.Draws[0]
 			r, k := d.Releases[0], d.Keys[0]
-			if r.Tally == nil || len(d.parts()) != 2 || !privacy.Equal(r.Event(), k.Rule.Event()) || len(planned.Paid(d.PlannedDraw.Keys)) != 0 {
+			if r.Tally == nil || len(d.parts()) != 2 || !privacy.Equal(r.Event(), k.Rule.Event()) || len(d.Paid()) != 0 {
 				t.Fatalf("%d parts, %v of the release, %v of the selection", len(d.parts()), r.Event(), k.Rule.Event())
 			}
 			target := Point(r.Job.Guarantee)

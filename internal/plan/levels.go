@@ -3,7 +3,6 @@ package plan
 import (
 	"math"
 
-	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -84,7 +83,7 @@ func (p *Priced) ofMember(steps int64) (event privacy.Event, below []string) {
 			events = append(events, e)
 			continue
 		}
-		for _, k := range planned.Paid(d.PlannedDraw.Keys) {
+		for _, k := range d.Paid() {
 			e, err := privacy.OfSteps(k.Rule.Event(), p.inside, steps)
 			if err != nil {
 				return nil, nil

@@ -83,11 +83,6 @@ type Keys struct {
 	Rule   keys.Rule
 }
 
-// Paid are the selections that have a price beside the releases: not those whose numbers a release shows.
-func Paid(all []*Keys) []*Keys {
-	return slices.DeleteFunc(slices.Clone(all), func(k *Keys) bool { return k.Job.Tallied() })
-}
-
 // Kept holds the state of a draw that several jobs share. The releases of all of them
 // are composed, and then amplified once (P4).
 type Kept struct {

@@ -93,8 +93,8 @@ func (p *Plan) Capped() error {
 // goesOn reports whether o takes the same rows as r, of units with the same bounds, for the same event.
 func (r *Release) goesOn(o *Release) bool {
 	groups := (r.Cells == nil) == (o.Cells == nil) && (r.Cells == nil || o.Cells.Len() <= r.Cells.Len())
-	return groups && r.Series == o.Series && r.Alike(o) && privacy.Equal(r.Event(), o.Event()) && reflect.DeepEqual(r.Job, o.Job) &&
-		reflect.DeepEqual(r.Weights, o.Weights) && reflect.DeepEqual(r.facts(), o.facts())
+	return groups && r.Series == o.Series && r.Tally == o.Tally && r.Alike(o) && privacy.Equal(r.Event(), o.Event()) &&
+		reflect.DeepEqual(r.Job, o.Job) && reflect.DeepEqual(r.Weights, o.Weights) && reflect.DeepEqual(r.facts(), o.facts())
 }
 
 // facts are the public facts but for the names of the groups, and with the rows of a cap as often as they count.

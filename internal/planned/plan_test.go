@@ -61,6 +61,7 @@ func TestWithHoldsThePlanner(t *testing.T) {
 		"other rows":                {2, 4, func(_ *Plan, r *Release) { r.Job.Table = "visits" }, true},
 		"other groups":              {2, 4, func(_ *Plan, r *Release) { r.Job.By = nil }, true},
 		"group by group":            {2, 4, func(_ *Plan, r *Release) { r.Apart = true }, true},
+		"numbers of a selection":    {2, 4, func(_ *Plan, r *Release) { r.Tally = &Tally{} }, true},
 		"a series":                  {2, 4, func(_ *Plan, r *Release) { r.Series = &Series{} }, true},
 		"less noise": {2, 4, func(_ *Plan, r *Release) {
 			r.Plan.Event = privacy.DiscreteLaplace{Scale: 1, Sensitivity: privacy.Sensitivity{AddRemove: 6, ReplaceOne: 12}}

@@ -32,7 +32,7 @@ func (r *Release) Tallies(s *keys.Selection) sdk.Result {
 	for _, f := range r.Plan.Output {
 		c := sdk.ResultColumn{Name: f.Name, Float64: columns[f.Name]}
 		if r.Cells.Labelled(f.Name) {
-			c = sdk.ResultColumn{Name: f.Name, String: r.Cells.Labels()}
+			c = sdk.ResultColumn{Name: f.Name, Texts: r.Cells.Labels()}
 		}
 		out.Columns = append(out.Columns, c)
 	}

@@ -33,7 +33,7 @@ func (r *Runner) choose(ctx context.Context, d *planned.Draw, picks *picker, src
 			texts[i] = key.Text
 		}
 		found.Keys[k.Job.Name], made[k.Job.Name] = texts, selected
-		r.note(keysOf(k), k.Rule.Event())
+		r.note(keysOf(k.Job.Name), k.Rule.Event())
 	}
 	next, err := r.Plan.With(ctx, found)
 	if err != nil {

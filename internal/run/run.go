@@ -56,11 +56,18 @@ func (r *Runner) Made() []privacy.Event {
 	out := make([]privacy.Event, len(r.Plan.Draws))
 	for i, d := range r.Plan.Draws {
 		var inner []privacy.Event
+		shown := map[string]bool{} // selections whose numbers a release shows, which did nothing else
 		for _, rel := range d.Releases {
-			inner = append(inner, r.made[rel.Job.Name])
+			by := rel.Job.Name
+			if rel.Tally != nil {
+				by, shown[by] = keysOf(by), true
+			}
+			inner = append(inner, r.made[by])
 		}
-		for _, k := range planned.Paid(d.Keys) {
-			inner = append(inner, r.made[keysOf(k)])
+		for _, k := range d.Keys {
+			if !shown[k.Job.Name] {
+				inner = append(inner, r.made[keysOf(k.Job.Name)])
+			}
 		}
 		if !slices.Contains(inner, nil) {
 			out[i] = d.Design.Event(privacy.Together(inner))
@@ -70,7 +77,7 @@ func (r *Runner) Made() []privacy.Event {
 }
 
 // keysOf names the selection of keys of a release among what a run makes.
-func keysOf(k *planned.Keys) string { return k.Job.Name + "\nkeys" }
+func keysOf(release string) string { return release + "\nkeys" }
 
 // note takes note of what was done to the sample of a draw.
 func (r *Runner) note(name string, e privacy.Event) {
