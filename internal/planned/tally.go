@@ -1,8 +1,11 @@
 package planned
 
 import (
+	"math"
+
 	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Tally is the rule whose noisy numbers a release shows, and the level of their intervals, as a share.
@@ -21,9 +24,13 @@ func (r *Release) Tallies(s *keys.Selection) sdk.Result {
 		shown[k.Text] = k
 	}
 	columns := map[string][]float64{}
+	at := r.Tally.At()
+	if b := r.Job.Suppress; b != nil && b.Below != nil { // whoever sees a number sees that it was not blanked
+		at = max(at, int64(math.Ceil(math.Min(rational.Up(b.Below), 1<<52)))-1)
+	}
 	for _, v := range r.Cells.By[0].Domain {
 		k := shown[v]
-		low, high := r.Tally.Interval(k.Units, s.Above(k, r.Tally.At()), r.Tally.Level)
+		low, high := r.Tally.Interval(k.Units, s.Above(k, at), r.Tally.Level)
 		for i, x := range []float64{float64(k.Units), r.Tally.Deviation(), float64(low), float64(high)} {
 			columns[TallyFields[i]] = append(columns[TallyFields[i]], x)
 		}
