@@ -23,16 +23,16 @@ import (
 // dialect is all in which the two databases differ.
 type dialect struct {
 	driver     string
-	beginWrite string // begins a transaction that may write, alone or up to lockHead
-	beginRead  string // begins a transaction that sees one state
-	forUpdate  string // after the selection of the head: one writer at a time
-	blob       string
-	numbered   bool     // placeholders are $1, $2
-	exists     string   // counts the tables of a given name
-	secret     string   // an expression that makes 32 random bytes in hex, "" where they are given
-	settings   []string // waitHere stands for the wait for a lock, in milliseconds
-	checks     []check  // what must hold for a commit to be durable
-	keep       string   // what may hold a key that was destroyed
+	beginWrite string            // begins a transaction that may write, alone or up to lockHead
+	beginRead  string            // begins a transaction that sees one state
+	forUpdate  string            // after the selection of the head: one writer at a time
+	spelling   *strings.Replacer // of the schema
+	numbered   bool              // placeholders are $1, $2
+	exists     string            // counts the tables of a given name
+	secret     string            // an expression that makes 32 random bytes in hex, "" where they are given
+	settings   []string          // waitHere stands for the wait for a lock, in milliseconds
+	checks     []check           // what must hold for a commit to be durable
+	keep       string            // what may hold a key that was destroyed
 }
 
 type check struct {
@@ -49,7 +49,7 @@ var sqliteDialect = dialect{
 	driver:     "sqlite",
 	beginWrite: "BEGIN IMMEDIATE",
 	beginRead:  "BEGIN",
-	blob:       "BLOB",
+	spelling:   strings.NewReplacer("BIGINT PRIMARY KEY", "INTEGER PRIMARY KEY"), // the row's own number, without an index
 	exists:     "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
 	settings: []string{
 		"PRAGMA busy_timeout = " + waitHere,
@@ -66,7 +66,7 @@ var postgresDialect = dialect{
 	beginWrite: "BEGIN ISOLATION LEVEL READ COMMITTED",
 	beginRead:  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 	forUpdate:  " FOR UPDATE",
-	blob:       "BYTEA",
+	spelling:   strings.NewReplacer("BLOB", "BYTEA", " WITHOUT ROWID", ""),
 	numbered:   true,
 	exists:     "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?",
 	// 366 bits from the server's own strong randomness, made 256.

@@ -3,14 +3,13 @@ package ledger
 import (
 	"database/sql"
 	"errors"
-	"strings"
 )
 
 // Version is the version of the tables, which every ledger states. A program refuses a
 // ledger of any other version.
 const Version = 1
 
-// schema makes the tables. BLOB stands for the database's own type for bytes.
+// schema makes the tables, in words that each database's dialect spells.
 var schema = []string{
 	`CREATE TABLE ` + versionTable + ` (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)`,
 	`CREATE TABLE dprelease_head (
@@ -32,7 +31,7 @@ var schema = []string{
 	// Private looks (look.go).
 	`CREATE INDEX dprelease_records_looks ON dprelease_records (seq) WHERE kind = 'look'`,
 	// The digests of the state (tree.go).
-	`CREATE TABLE dprelease_tree (path TEXT PRIMARY KEY, node TEXT NOT NULL)`,
+	`CREATE TABLE dprelease_tree (path TEXT PRIMARY KEY, node TEXT NOT NULL) WITHOUT ROWID`,
 	// state is the row of which the tree of digests keeps the digest, as JSON. The other columns find it.
 	`CREATE TABLE dprelease_accounts (
 		id BIGINT PRIMARY KEY,
@@ -49,7 +48,7 @@ var schema = []string{
 		bucket TEXT NOT NULL,
 		tallies TEXT NOT NULL,
 		PRIMARY KEY (account, bucket)
-	)`,
+	) WITHOUT ROWID`,
 	`CREATE TABLE dprelease_releases (
 		id BIGINT PRIMARY KEY,
 		account BIGINT NOT NULL,
@@ -64,7 +63,6 @@ var schema = []string{
 		archive BLOB,
 		UNIQUE (plan, content)
 	)`,
-	`CREATE INDEX dprelease_releases_plan ON dprelease_releases (plan)`,
 	`CREATE INDEX dprelease_releases_slice ON dprelease_releases (account, slice)`,
 	// The nodes of accounts (node.go). What is sealed is encrypted (vault.go).
 	`CREATE TABLE dprelease_nodes (
@@ -77,14 +75,14 @@ var schema = []string{
 	)`,
 	`CREATE INDEX dprelease_nodes_account ON dprelease_nodes (account)`,
 	// Keys that can be destroyed (keys.go).
-	`CREATE TABLE dprelease_keys (node TEXT PRIMARY KEY, own TEXT NOT NULL)`,
+	`CREATE TABLE dprelease_keys (node TEXT PRIMARY KEY, own TEXT NOT NULL) WITHOUT ROWID`,
 	// Which columns accounts were charged for, under the ledger's key (same.go).
-	`CREATE TABLE dprelease_columns (name TEXT PRIMARY KEY, release BIGINT NOT NULL, charged TEXT NOT NULL)`,
+	`CREATE TABLE dprelease_columns (name TEXT PRIMARY KEY, release BIGINT NOT NULL, charged TEXT NOT NULL) WITHOUT ROWID`,
 	`CREATE TABLE dprelease_separate (
 		one TEXT NOT NULL,
 		other TEXT NOT NULL,
 		PRIMARY KEY (one, other)
-	)`,
+	) WITHOUT ROWID`,
 	// How runs failed after their debit: private, and beside the chain (failure.go).
 	`CREATE TABLE dprelease_failures (
 		release BIGINT PRIMARY KEY,
@@ -109,7 +107,7 @@ const noTables = -1
 // makeTables makes the tables in the caller's transaction.
 func (t *tx) makeTables() error {
 	for _, s := range schema {
-		if err := t.exec(strings.ReplaceAll(s, "BLOB", t.l.dialect.blob)); err != nil {
+		if err := t.exec(t.l.dialect.spelling.Replace(s)); err != nil {
 			return err
 		}
 	}

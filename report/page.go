@@ -287,7 +287,11 @@ func (p *Page) WriteHTML(w io.Writer, r *Report, values map[string]Table, public
 var texts = regexp.MustCompile(`>[^<>]+<`)
 
 // frame is a page around a body. It has the style of the report, and asks for nothing.
-var frame = template.Must(template.New("document").Parse(`<!DOCTYPE html>
+var frame = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("document").Parse(frameText))
+})
+
+const frameText = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -302,7 +306,7 @@ var frame = template.Must(template.New("document").Parse(`<!DOCTYPE html>
 {{.Body}}
 </body>
 </html>
-`))
+`
 
 // WriteSections writes sections as a self-contained page in the style of the report. styles are those of their figures.
 func WriteSections(w io.Writer, title string, sections []document.Section, styles ...string) error {
@@ -316,6 +320,6 @@ func WriteSections(w io.Writer, title string, sections []document.Section, style
 
 // Document writes a self-contained page in the style of the report, around a body with styles of its own.
 func Document(w io.Writer, title string, body template.HTML, styles ...string) error {
-	return frame.Execute(w, map[string]any{"Policy": policy(styles...), "Title": title, "Style": template.CSS(pageStyle),
+	return frame().Execute(w, map[string]any{"Policy": policy(styles...), "Title": title, "Style": template.CSS(pageStyle),
 		"Body": body}) //nolint:gosec // the style sheet is embedded, and a template wrote the body
 }

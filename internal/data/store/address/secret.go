@@ -4,31 +4,34 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // hidden stands in the place of a credential.
 const hidden = "[REDACTED]"
 
-var (
+// secrets find what is secret in an address. They are compiled when the first text is looked at.
+var secrets = sync.OnceValue(func() (s struct{ holder, option, word *regexp.Regexp }) {
 	// holder matches the text before the host of an address: KEY:SECRET@ or USER@. A secret may hold slashes, and an address that
 	// is known by its scheme may have lost its own.
-	holder = regexp.MustCompile(
+	s.holder = regexp.MustCompile(
 		`(?i)([a-z][a-z0-9+.-]*://+|\b(?:s3|gs|azblob|postgres|postgresql|https?):/?)([^/?#\s"':]*:[^?#\s"']*|[^/?#\s"']*)@`)
 	// option is an option of an address that holds a credential.
-	option = regexp.MustCompile(`(?i)([?&;])([a-z0-9_.-]*(?:key|secret|token|passw|sas|sig|credential)[a-z0-9_.-]*)=([^&\s"']+)`)
+	s.option = regexp.MustCompile(`(?i)([?&;])([a-z0-9_.-]*(?:key|secret|token|passw|sas|sig|credential)[a-z0-9_.-]*)=([^&\s"']+)`)
 	// word is the password of an address in words, such as host=db password=….
-	word = regexp.MustCompile(`(?i)\b((?:ssl)?password|passwd|passphrase|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'?|"[^"]*"?|[^\s"'&]+)`)
-)
+	s.word = regexp.MustCompile(`(?i)\b((?:ssl)?password|passwd|passphrase|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'?|"[^"]*"?|[^\s"'&]+)`)
+	return s
+})
 
 // Hide returns a text in which [REDACTED] stands in the place of every credential in an address.
 func Hide(text string) string {
 	if !strings.ContainsAny(text, "@?=") {
 		return text
 	}
-	text = holder.ReplaceAllString(text, "${1}"+hidden+"@")
-	text = word.ReplaceAllString(text, "${1}${2}"+hidden)
-	return option.ReplaceAllStringFunc(text, func(all string) string {
-		m := option.FindStringSubmatch(all)
+	text = secrets().holder.ReplaceAllString(text, "${1}"+hidden+"@")
+	text = secrets().word.ReplaceAllString(text, "${1}${2}"+hidden)
+	return secrets().option.ReplaceAllStringFunc(text, func(all string) string {
+		m := secrets().option.FindStringSubmatch(all)
 		if strings.EqualFold(m[2], "kmskeyid") {
 			return all
 		}
@@ -55,7 +58,7 @@ func HidingOf(to io.Writer, texts []string) io.Writer {
 		}
 	}
 	for _, text := range texts {
-		for _, m := range holder.FindAllStringSubmatch(text, -1) {
+		for _, m := range secrets().holder.FindAllStringSubmatch(text, -1) {
 			add(m[2])
 			user, password, _ := strings.Cut(m[2], ":")
 			add(password)
@@ -63,10 +66,10 @@ func HidingOf(to io.Writer, texts []string) io.Writer {
 				add(user)
 			}
 		}
-		for _, m := range word.FindAllStringSubmatch(text, -1) {
+		for _, m := range secrets().word.FindAllStringSubmatch(text, -1) {
 			add(strings.Trim(m[3], `'"`))
 		}
-		for _, m := range option.FindAllStringSubmatch(text, -1) {
+		for _, m := range secrets().option.FindAllStringSubmatch(text, -1) {
 			if !strings.EqualFold(m[2], "kmskeyid") {
 				add(m[3])
 			}
