@@ -3,6 +3,7 @@
 package main
 
 import (
+	_ "github.com/dprelease/dprelease/internal/plugin/sandbox/launcher" // it confines itself before it serves
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
 )

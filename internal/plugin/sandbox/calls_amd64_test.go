@@ -19,6 +19,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dprelease/dprelease/internal/plugin/sandbox/launcher"
 )
 
 // Every call of the kernel is in one of these lists. A new one belongs into one before it can be
@@ -110,8 +112,8 @@ func TestEveryCallJudged(t *testing.T) {
 		}
 		last = max(last, nr)
 	}
-	if last != lastCall {
-		t.Errorf("the last call is %d, the filter knows %d", last, lastCall)
+	if last != launcher.LastCall {
+		t.Errorf("the last call is %d, the filter knows %d", last, launcher.LastCall)
 	}
 }
 
@@ -124,7 +126,7 @@ func TestCallsRefused(t *testing.T) {
 	for _, name := range names {
 		numbers = append(numbers, all[name])
 	}
-	numbers = append(numbers, lastCall+1, lastCall+100)
+	numbers = append(numbers, launcher.LastCall+1, launcher.LastCall+100)
 	text, err := json.Marshal(numbers)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +168,7 @@ func TestArguments(t *testing.T) {
 		{"socketpair", []uintptr{unix.AF_TIPC, unix.SOCK_STREAM}, unix.EAFNOSUPPORT},
 		{"preadv2", []uintptr{0, 0, 0, 0, 0, unix.RWF_NOWAIT}, unix.EOPNOTSUPP}, {"pwritev2", []uintptr{1, 0, 0, 0, 0, unix.RWF_NOWAIT}, unix.EOPNOTSUPP},
 		{"madvise", []uintptr{0, 0, unix.MADV_PAGEOUT}, unix.EINVAL}, {"madvise", []uintptr{0, 0, unix.MADV_MERGEABLE}, unix.EINVAL}, {"madvise", []uintptr{0, 0, unix.MADV_DONTNEED}, 0},
-		{"futex", []uintptr{0, 1, 1}, unix.EPERM}, {"futex", []uintptr{0, 1 | futexPrivate, 1}, 0}, {"futex", []uintptr{0, futexWait, 1}, unix.EFAULT},
+		{"futex", []uintptr{0, 1, 1}, unix.EPERM}, {"futex", []uintptr{0, 1 | 128, 1}, 0}, {"futex", []uintptr{0, 0, 1}, unix.EFAULT},
 		{"prctl", []uintptr{unix.PR_SET_PDEATHSIG, 0}, unix.EPERM}, {"prctl", []uintptr{unix.PR_SET_MEMORY_MERGE, 1}, unix.EPERM}, {"prctl", []uintptr{unix.PR_GET_DUMPABLE}, 0},
 		{"prlimit64", []uintptr{uintptr(os.Getpid()), unix.RLIMIT_NOFILE}, unix.EPERM}, {"prlimit64", []uintptr{0, unix.RLIMIT_NOFILE}, 0},
 	}
@@ -422,7 +424,7 @@ func TestFilesUntouched(t *testing.T) {
 	})
 	everywhere(t, func(t *testing.T, digest string, c Confinement) {
 		dir := folder(t)
-		files := append([]string{dir, "/", "/usr", "/usr/bin/env"}, devices...)
+		files := append([]string{dir, "/", "/usr", "/usr/bin/env"}, launcher.Devices...)
 		if digest == "" { // that of a stranger is a copy in memory, for the tree alone
 			files = append(files, selfExe)
 		}
@@ -462,7 +464,7 @@ func keys(m map[string]func() error) func(func(string) bool) {
 func snapshot(t *testing.T, dir string) string {
 	t.Helper()
 	var out strings.Builder
-	for _, path := range append([]string{selfExe, "/", "/usr/bin/env"}, devices...) {
+	for _, path := range append([]string{selfExe, "/", "/usr/bin/env"}, launcher.Devices...) {
 		var st unix.Stat_t
 		if err := unix.Stat(path, &st); err == nil {
 			fmt.Fprintln(&out, path, st.Mode, st.Uid, st.Gid, st.Mtim, st.Ctim)

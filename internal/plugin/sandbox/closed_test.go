@@ -11,24 +11,48 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/dprelease/dprelease/internal/plugin/sandbox/launcher"
 )
 
 // barren makes this process one of a kernel that has neither namespaces for users nor Landlock, and
 // starts itself in Best, as a stranger's and as the running program.
 func barren() {
-	p := program{loadsNumber}
-	p.argument(unix.SYS_CLONE, 0, bpf.JumpBitsSet, unix.CLONE_NEWUSER, deny(unix.EPERM))
-	p.is([]uint32{unix.SYS_UNSHARE}, deny(unix.EPERM))
-	p.is([]uint32{unix.SYS_CLONE3, unix.SYS_LANDLOCK_CREATE_RULESET}, deny(unix.ENOSYS))
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		fmt.Println(err)
 		return
 	}
-	if _, err := install(append(p, allow), unix.SECCOMP_FILTER_FLAG_TSYNC); err != nil {
+	refused := func(errno unix.Errno) bpf.Instruction {
+		return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(errno)}
+	}
+	raw, err := bpf.Assemble([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: 0, Size: 4}, // the number of the call
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_UNSHARE, SkipTrue: 5},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_CLONE3, SkipTrue: 5},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_LANDLOCK_CREATE_RULESET, SkipTrue: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_CLONE, SkipFalse: 4},
+		bpf.LoadAbsolute{Off: 16, Size: 4}, // the first argument
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_NEWUSER, SkipFalse: 2},
+		refused(unix.EPERM),
+		refused(unix.ENOSYS),
+		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
+	})
+	if err != nil {
 		fmt.Println(err)
+		return
+	}
+	program := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		program[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	all := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&all))); errno != 0 {
+		fmt.Println(errno)
 		return
 	}
 	for name, mode := range map[string]Mode{"stranger": Best, "stranger off": Off, "own": Best} {
@@ -84,7 +108,7 @@ func TestProcesses(t *testing.T) {
 	for _, watch := range []func(Seen){nil, func(Seen) {}} {
 		p, _ := startMode(t, Confinement{Mode: Required, Watch: watch}, "fork", "")
 		said, err := io.ReadAll(p.Stdout)
-		if err != nil || string(said) != fmt.Sprint(maxProcesses, " processes\n") {
+		if err != nil || string(said) != fmt.Sprint(launcher.MaxProcesses, " processes\n") {
 			t.Errorf("%q, %v", said, err)
 		}
 	}
@@ -121,7 +145,7 @@ func fill() {
 			break
 		}
 		before := written
-		for range maxFile >> 20 {
+		for range launcher.MaxFile >> 20 {
 			if _, err := f.Write(part); err != nil {
 				break
 			}

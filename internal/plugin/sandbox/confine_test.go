@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dprelease/dprelease/internal/plugin/sandbox/launcher"
 )
 
 // attempts returns the acts that a tree tries, by name. Each returns nil where it succeeds.
@@ -75,7 +77,7 @@ func attempts(o outside) map[string]func() error {
 			return err
 		},
 		"io_uring":       call(unix.SYS_IO_URING_SETUP, 1, 0),
-		"large file":     func() error { return os.Truncate(mustCreate(), maxFile+1) },
+		"large file":     func() error { return os.Truncate(mustCreate(), launcher.MaxFile+1) },
 		"gain privilege": func() error { return privileged() },
 	}
 }

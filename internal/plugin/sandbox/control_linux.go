@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/dprelease/dprelease/internal/guard"
+	"github.com/dprelease/dprelease/internal/plugin/sandbox/launcher"
 )
 
 // newNamespaces are those of a tree. In them it is who this process is, so that files are
@@ -39,6 +40,12 @@ func controlPair() (ours, theirs *os.File, err error) {
 		return nil, nil, err
 	}
 	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
+}
+
+// orders are those of a launcher.
+type orders struct {
+	launcher.Orders
+	why string // this process alone: why there are no namespaces
 }
 
 // fill sets what the launcher is to do.
@@ -69,7 +76,7 @@ func (o *orders) give(ctx context.Context, control *os.File) (given, error) {
 	if err != nil {
 		return none, err
 	}
-	if len(b) > maxOrders {
+	if len(b) > launcher.MaxOrders {
 		return none, errors.New("the arguments are too long")
 	}
 	defer context.AfterFunc(ctx, func() {
@@ -82,7 +89,7 @@ func (o *orders) give(ctx context.Context, control *os.File) (given, error) {
 	if err != nil {
 		return none, err
 	}
-	var a answer
+	var a launcher.Answer
 	if err := json.Unmarshal(text, &a); err != nil {
 		closeAll(fds)
 		return none, err
@@ -110,7 +117,7 @@ func hear(control *os.File) (text []byte, fds []int, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	buf, rights := make([]byte, maxOrders), make([]byte, unix.CmsgSpace(2*4))
+	buf, rights := make([]byte, launcher.MaxOrders), make([]byte, unix.CmsgSpace(2*4))
 	var n, oob int
 	var rerr error
 	if err := raw.Read(func(fd uintptr) bool {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/guard"
+	"github.com/dprelease/dprelease/internal/plugin/sandbox/launcher"
 )
 
 // dirPrefix begins the names of private directories.
@@ -37,8 +38,8 @@ func NewDir() (*Dir, error) {
 	}
 	// The directory gets its name when it is locked: one with the name and without a lock is stale.
 	d := &Dir{Path: filepath.Join(filepath.Dir(made), dirPrefix+strings.TrimPrefix(filepath.Base(made), newPrefix))}
-	d.Own = ownFolder(d.Path)
-	if err = os.Mkdir(ownFolder(made), 0o700); err == nil {
+	d.Own = launcher.OwnFolder(d.Path)
+	if err = os.Mkdir(launcher.OwnFolder(made), 0o700); err == nil {
 		d.lock, err = lockDir(made)
 	}
 	if err == nil {

@@ -2,7 +2,7 @@
 // pins what is run, starts it with nothing inherited, confines it, knows every process that
 // descends from it, talks to none but those, and leaves none behind.
 //
-// It imports internal/data/file, the standard library, golang.org/x/sys, x/net/bpf and the calls of Landlock,
+// It imports launcher, internal/data/file, the standard library and golang.org/x/sys,
 // and knows nothing of plugins, rows or noise.
 //
 // What it promises: what runs is the bytes whose digest was checked ([Open]), and so are the
@@ -20,9 +20,8 @@
 // kernel does not give is said in [Level.Missing]. [Required] then starts nothing, and
 // [Best] nothing of a stranger's whose files and network are not closed ([Level.Closed]).
 //
-// A program that imports this package is its own launcher: started under the name
-// dprelease-sandbox it confines itself and becomes the plugin, before anything else of it
-// runs. docs/decisions/sandbox.md says why.
+// A program that imports this package is its own launcher (package launcher), and so must a plugin be that is of the same build.
+// docs/decisions/sandbox.md says why.
 //
 // To tell a tree's orphans, the first start makes this process the reaper of its orphaned
 // descendants (PR_SET_CHILD_SUBREAPER) for the rest of its life, and marks its open

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/plugin/sandbox/launcher"
 )
 
 // A launcher that does not answer is waited for until whoever starts the tree gives up, and no longer:
@@ -24,7 +26,7 @@ func TestLauncherIsWaitedFor(t *testing.T) {
 		_, err := (&orders{}).give(ctx, control)
 		gave <- err
 	}()
-	if _, err := theirs.Read(make([]byte, maxOrders)); err != nil { // the orders are there, and nothing says when the answer must be
+	if _, err := theirs.Read(make([]byte, launcher.MaxOrders)); err != nil { // the orders are there, and nothing says when the answer must be
 		t.Fatal(err)
 	}
 	cancel()

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/dprelease/dprelease/internal/guard"
+	"github.com/dprelease/dprelease/internal/plugin/sandbox/launcher"
 )
 
 // Process is a first process and all that descends from it: the tree.
@@ -76,7 +77,7 @@ func Start(ctx context.Context, exe *Executable, cmd Command) (*Process, error) 
 	if why := withoutNamespaces.Load(); why != nil && cmd.Confine.Mode == Best {
 		return begin(ctx, exe, cmd, &orders{why: *why})
 	}
-	p, err := begin(ctx, exe, cmd, &orders{Namespaces: true})
+	p, err := begin(ctx, exe, cmd, &orders{Orders: launcher.Orders{Namespaces: true}})
 	if err == nil || cmd.Confine.Mode == Required {
 		return p, err
 	}
@@ -98,8 +99,8 @@ func begin(ctx context.Context, exe *Executable, cmd Command, o *orders) (*Proce
 	_, _ = rand.Read(random[:]) // never fails
 	p := &Process{mark: hex.EncodeToString(random[:]), soleParent: cmd.SoleParent, doomed: map[int]bool{}, done: make(chan struct{})}
 	if o == nil {
-		env := environment(ownFolder(cmd.Dir), cmd.Elsewhere, cmd.Env, p.mark)
-		if err := p.start(childPath, cmd.Args, env, ownFolder(cmd.Dir), exe.file, nil, &unix.SysProcAttr{}); err != nil {
+		env := environment(launcher.OwnFolder(cmd.Dir), cmd.Elsewhere, cmd.Env, p.mark)
+		if err := p.start(childPath, cmd.Args, env, launcher.OwnFolder(cmd.Dir), exe.file, nil, &unix.SysProcAttr{}); err != nil {
 			return nil, err
 		}
 		return p, nil
@@ -109,14 +110,18 @@ func begin(ctx context.Context, exe *Executable, cmd Command, o *orders) (*Proce
 		return nil, err
 	}
 	defer control.Close()
-	home := ownFolder(cmd.Dir)
+	home := launcher.OwnFolder(cmd.Dir)
 	attr := &unix.SysProcAttr{}
 	if o.Namespaces {
 		home = "/tmp"
 		attr = newNamespaces()
 	}
 	o.fill(exe, cmd, environment(home, cmd.Elsewhere, cmd.Env, p.mark))
-	err = p.start(selfExe, []string{launcherName}, []string{}, ownFolder(cmd.Dir), exe.file, theirs, attr)
+	first := selfExe
+	if exe.Own() { // a companion has less to start than this program
+		first = childPath
+	}
+	err = p.start(first, []string{launcher.Name}, []string{}, launcher.OwnFolder(cmd.Dir), exe.file, theirs, attr)
 	theirs.Close()
 	if err != nil {
 		if o.Namespaces {
@@ -130,7 +135,7 @@ func begin(ctx context.Context, exe *Executable, cmd Command, o *orders) (*Proce
 		p.Close()
 		return nil, err
 	}
-	p.level, p.folder, p.own = g.level, g.folder, ownFolder(cmd.Dir)
+	p.level, p.folder, p.own = g.level, g.folder, launcher.OwnFolder(cmd.Dir)
 	if g.listener >= 0 {
 		p.watched.Go(func() { guard.Quietly(func() { watch(g.listener, cmd.Confine.Watch) }) })
 	}

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"os"
-	"path/filepath"
 )
 
 // ErrDigest says that a file does not have the digest that was named.
@@ -38,9 +37,6 @@ type Command struct {
 	// otherwise depends on where it runs.
 	Elsewhere bool
 }
-
-// ownFolder is the folder of a private directory that belongs to the tree.
-func ownFolder(dir string) string { return filepath.Join(dir, "own") }
 
 // DirBase returns the folder in which private directories are made. Their paths must be
 // short enough for the name of a unix socket (108 bytes) inside a further directory.

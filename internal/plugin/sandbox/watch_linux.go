@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dprelease/dprelease/internal/plugin/sandbox/launcher"
 )
 
 // notice is a call that waits for an answer (struct seccomp_notif).
@@ -57,7 +59,7 @@ func watch(listener int, tell func(Seen)) {
 		}
 		seen, errno := n.look()
 		if n.forks() {
-			if forks++; forks > maxProcesses {
+			if forks++; forks > launcher.MaxProcesses {
 				errno = unix.EAGAIN
 			}
 		}
@@ -75,14 +77,14 @@ func watch(listener int, tell func(Seen)) {
 
 // forks reports whether a call starts a process.
 func (n *notice) forks() bool {
-	return n.nr == unix.SYS_CLONE || slices.Contains(forking, uint32(n.nr))
+	return n.nr == unix.SYS_CLONE || slices.Contains(launcher.Forking, uint32(n.nr))
 }
 
 // look describes a call, and returns the error with which it is refused; 0 lets it go on.
 func (n *notice) look() (Seen, unix.Errno) {
 	nr := uint32(n.nr)
 	switch {
-	case slices.Contains(opening, nr):
+	case slices.Contains(launcher.Opening, nr):
 		return n.open(nr), 0
 	case nr == unix.SYS_SOCKET || nr == unix.SYS_SOCKETPAIR:
 		return Seen{Act: OpenSocket, Path: family(uint32(n.args[0]))}, unix.EAFNOSUPPORT
@@ -100,7 +102,8 @@ func (n *notice) look() (Seen, unix.Errno) {
 		return Seen{Act: StartProcess}, 0
 	case nr == unix.SYS_SYMLINKAT:
 		return Seen{Act: OpenFile, Path: n.path(n.args[1], n.args[2]), Write: true}, 0
-	case slices.Contains(changing, nr) && nr != unix.SYS_TRUNCATE || len(changingThen) == 1 && nr == changingThen[0]:
+	case slices.Contains(launcher.Changing, nr) && nr != unix.SYS_TRUNCATE,
+		len(launcher.ChangingThen) == 1 && nr == launcher.ChangingThen[0]:
 		return Seen{Act: OpenFile, Path: n.path(n.args[0], n.args[1]), Write: true}, 0
 	}
 	return Seen{Act: OpenFile, Path: n.path(at(unix.AT_FDCWD), n.args[0]), Write: true}, 0
@@ -131,7 +134,7 @@ func (n *notice) open(nr uint32) Seen {
 		flags = binary.NativeEndian.Uint64(append(n.read(flags, 8), make([]byte, 8)...))
 	default: // open and creat, which name no folder
 		folder, name, flags = at(unix.AT_FDCWD), n.args[0], n.args[1]
-		if nr != opening[0] {
+		if nr != launcher.Opening[0] {
 			flags = unix.O_CREAT
 		}
 	}

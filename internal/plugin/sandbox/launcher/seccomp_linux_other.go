@@ -1,6 +1,6 @@
 //go:build linux && !amd64 && !arm64
 
-package sandbox
+package launcher
 
 // machine is 0: the calls of this processor are not known.
 const (
@@ -8,4 +8,4 @@ const (
 	otherCalls = 0xffffffff
 )
 
-var opening, forking, changingThen, attributesThen, refusedThen []uint32
+var Opening, Forking, ChangingThen, attributesThen, refusedThen []uint32

@@ -1,4 +1,4 @@
-package sandbox
+package launcher
 
 import (
 	"errors"
@@ -50,7 +50,7 @@ func handled(version int) landlock.RulesetAttr {
 // landlock holds this thread, and what it executes, to the files that the tree may use. It
 // keeps it from ports, and from signals and abstract sockets of others, as far as the
 // kernel's version goes, which it returns.
-func (o *orders) landlock() (version int, err error) {
+func (o *Orders) landlock() (version int, err error) {
 	version, err = landlock.LandlockGetABIVersion()
 	if err != nil || version < 1 {
 		return 0, errors.New("the kernel does not have it, or it is not enabled")
@@ -75,7 +75,7 @@ func (o *orders) landlock() (version int, err error) {
 		}
 		return nil
 	}
-	mine, rights, shared := []string{ownFolder(o.Dir)}, uint64(sockets), []string{o.Dir}
+	mine, rights, shared := []string{OwnFolder(o.Dir)}, uint64(sockets), []string{o.Dir}
 	if o.Namespaces {
 		mine, rights = append(mine, "/tmp"), writing
 		if err := allow([]string{"/proc"}, landlock.AccessFSReadFile|landlock.AccessFSReadDir); err != nil { // the tree's own processes
@@ -87,7 +87,7 @@ func (o *orders) landlock() (version int, err error) {
 			return 0, err
 		}
 	}
-	if err := errors.Join(allow(o.System, reading), allow(o.Read, reading), allow(devices, device), allow(mine, rights),
+	if err := errors.Join(allow(o.System, reading), allow(o.Read, reading), allow(Devices, device), allow(mine, rights),
 		allow(shared, meeting)); err != nil {
 		return 0, err
 	}

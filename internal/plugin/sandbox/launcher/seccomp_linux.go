@@ -1,4 +1,4 @@
-package sandbox
+package launcher
 
 import (
 	"errors"
@@ -57,8 +57,8 @@ var harmlessRequests = []uint32{
 	0x5421, 0x5450, 0x5451, // FIONBIO, FIONCLEX, FIOCLEX
 }
 
-// changing are the calls, beside those that open, that change the file system.
-var changing = []uint32{
+// Changing are the calls, beside those that open, that change the file system.
+var Changing = []uint32{
 	unix.SYS_RENAMEAT2, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_SYMLINKAT, unix.SYS_LINKAT, unix.SYS_TRUNCATE, unix.SYS_MKNODAT,
 }
 
@@ -115,14 +115,14 @@ func (p *program) among(nr, n uint32, values []uint32, otherwise bpf.Instruction
 
 // filter is the program that the kernel asks about every call. Forks is its answer to a call that
 // starts a process.
-func (o *orders) filter(forks bpf.Instruction) []bpf.Instruction {
+func (o *Orders) filter(forks bpf.Instruction) []bpf.Instruction {
 	p := program{
 		bpf.LoadAbsolute{Off: atMachine, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: machine, SkipTrue: 1}, kill,
 		loadsNumber,
 		bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: otherCalls, SkipFalse: 1}, kill,
 		// Nobody has judged the calls of a later kernel.
-		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastCall, SkipFalse: 1}, deny(unix.ENOSYS),
+		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: LastCall, SkipFalse: 1}, deny(unix.ENOSYS),
 	}
 	// Glibc and Go do without clone3, whose flags a filter cannot see.
 	p.is([]uint32{unix.SYS_CLONE3}, deny(unix.ENOSYS))
@@ -132,10 +132,10 @@ func (o *orders) filter(forks bpf.Instruction) []bpf.Instruction {
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MAP_SHARED, SkipFalse: 2},
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MAP_ANONYMOUS, SkipFalse: 1}, deny(unix.EPERM), loadsNumber)
 	if o.Watch {
-		p.is(slices.Concat(opening, changing, changingThen, []uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE,
+		p.is(slices.Concat(Opening, Changing, ChangingThen, []uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE,
 			unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_CONNECT, unix.SYS_KILL}), tell)
 	}
-	p.is(forking, forks)
+	p.is(Forking, forks)
 	p.is([]uint32{unix.SYS_CLONE}, bpf.LoadAbsolute{Off: atArgument(0), Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_THREAD, SkipTrue: 1}, forks, loadsNumber)
 	socket := deny(unix.EAFNOSUPPORT)
@@ -180,14 +180,14 @@ const (
 	futexWaitBitset = 9
 )
 
-// lastCall is the last call that this file judges.
-const lastCall = unix.SYS_RSEQ_SLICE_YIELD
+// LastCall is the last call that this file judges.
+const LastCall = unix.SYS_RSEQ_SLICE_YIELD
 
 // seccomp has the kernel refuse calls of this thread and of what it executes. It returns the
 // descriptor that tells of the processes that the tree starts, and of all that it does where it is
 // watched. A kernel may give none, as where this process is watched itself; then the tree
 // can start no process, and the descriptor is -1.
-func (o *orders) seccomp() (listener int, err error) {
+func (o *Orders) seccomp() (listener int, err error) {
 	if machine == 0 {
 		return -1, errors.New("not known for this kind of processor")
 	}

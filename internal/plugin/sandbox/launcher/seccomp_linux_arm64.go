@@ -1,4 +1,4 @@
-package sandbox
+package launcher
 
 import "golang.org/x/sys/unix"
 
@@ -9,9 +9,9 @@ const machine = unix.AUDIT_ARCH_AARCH64
 const otherCalls = 0xffffffff
 
 var (
-	opening        = []uint32{unix.SYS_OPENAT, unix.SYS_OPENAT2}
-	forking        = []uint32{}
-	changingThen   = []uint32{unix.SYS_RENAMEAT}
+	Opening        = []uint32{unix.SYS_OPENAT, unix.SYS_OPENAT2}
+	Forking        = []uint32{}
+	ChangingThen   = []uint32{unix.SYS_RENAMEAT}
 	attributesThen = []uint32{}
 	refusedThen    = []uint32{}
 )

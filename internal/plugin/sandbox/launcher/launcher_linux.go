@@ -1,4 +1,4 @@
-package sandbox
+package launcher
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launcherName is the name under which this program starts itself to confine a tree.
-const launcherName = "dprelease-sandbox"
+// Name is the name under which a program starts to confine a tree.
+const Name = "dprelease-sandbox"
 
 // The descriptors of the launcher, beside the standard streams. The executable stays open
 // so that a script's interpreter can read it.
@@ -21,8 +21,8 @@ const (
 	controlFD = 4
 )
 
-// orders is the message that tells the launcher its task.
-type orders struct {
+// Orders is the message that tells the launcher its task.
+type Orders struct {
 	Args       []string
 	Env        []string
 	Dir        string   // the private folder, which holds the tree's own
@@ -32,25 +32,23 @@ type orders struct {
 	Read       []string
 	Memory     int64
 	Watch      bool
-	Least      least // refuse what is less
-
-	why string // this process alone: why there are no namespaces
+	Least      Least // refuse what is less
 }
 
-// answer is the message that the launcher sends before it becomes the tree's first process. Descriptors come
+// Answer is the message that the launcher sends before it becomes the tree's first process. Descriptors come
 // with it in the order of the fields.
-type answer struct {
+type Answer struct {
 	Level    Level
 	Error    string `json:",omitempty"`
 	Folder   bool   // the tree's own folder, which no name leads to from outside
 	Listener bool   // what tells of the tree's calls
 }
 
-// A launcher is this very program, started once more under another name. It confines
-// itself and then becomes the plugin. Nothing else of the program may run first, and no
+// A launcher is the program that is to become the plugin, if that is of this build, else this very program, started under
+// another name. Nothing else of the program may run first, and no
 // program that starts plugins may forget to look for the name, so this is an init.
 func init() {
-	if len(os.Args) == 1 && os.Args[0] == launcherName {
+	if len(os.Args) == 1 && os.Args[0] == Name {
 		launch()
 	}
 }
@@ -59,7 +57,7 @@ func init() {
 func launch() {
 	runtime.LockOSThread() // what confines this thread confines what it executes
 	unix.CloseOnExec(controlFD)
-	var o orders
+	var o Orders
 	if err := receive(&o); err != nil {
 		os.Exit(70)
 	}
@@ -77,8 +75,8 @@ func launch() {
 	os.Exit(71)
 }
 
-func receive(o *orders) error {
-	buf := make([]byte, maxOrders)
+func receive(o *Orders) error {
+	buf := make([]byte, MaxOrders)
 	n, err := unix.Read(controlFD, buf)
 	if err != nil {
 		return err
@@ -86,7 +84,7 @@ func receive(o *orders) error {
 	return json.Unmarshal(buf[:n], o)
 }
 
-func send(a answer, fds []int) error {
+func send(a Answer, fds []int) error {
 	b, err := json.Marshal(a)
 	if err != nil {
 		return err
@@ -98,12 +96,12 @@ func send(a answer, fds []int) error {
 	return unix.Sendmsg(controlFD, b, rights, nil, 0)
 }
 
-// maxOrders bounds what the two ends say to each other, in bytes.
-const maxOrders = 256 << 10
+// MaxOrders bounds what the two ends say to each other, in bytes.
+const MaxOrders = 256 << 10
 
 // confine takes everything away that the tree has no use for. It returns the descriptors that go
 // with the answer.
-func (o *orders) confine() (a answer, fds []int, err error) {
+func (o *Orders) confine() (a Answer, fds []int, err error) {
 	if o.Own { // it is no script
 		unix.CloseOnExec(exeFD)
 	}
@@ -140,11 +138,11 @@ func (o *orders) confine() (a answer, fds []int, err error) {
 }
 
 // limits bound what the tree can take. A limit that cannot be set is already lower.
-func (o *orders) limits() {
+func (o *Orders) limits() {
 	if o.Memory > 0 {
 		set(unix.RLIMIT_DATA, uint64(o.Memory))
 	}
-	set(unix.RLIMIT_FSIZE, maxFile)
+	set(unix.RLIMIT_FSIZE, MaxFile)
 	if o.Namespaces { // elsewhere the kernel counts what the user runs beside it
 		set(unix.RLIMIT_NPROC, maxThreads)
 	}
@@ -158,10 +156,10 @@ func (o *orders) limits() {
 
 // What a tree can take at most.
 const (
-	maxFile      = 64 << 20 // bytes of a file that it writes
+	MaxFile      = 64 << 20 // bytes of a file that it writes
 	maxFiles     = 1 << 30  // bytes of all its files, which are in memory
 	maxInodes    = 16 << 10 // its files and folders
-	maxProcesses = 64       // processes that it starts
+	MaxProcesses = 64       // processes that it starts
 	maxThreads   = 4096     // its threads at one time
 )
 
@@ -185,7 +183,7 @@ func dropCapabilities() error {
 }
 
 // become executes the executable in place of the launcher.
-func become(o orders) {
+func become(o Orders) {
 	argv, err := syscall.SlicePtrFromStrings(o.Args)
 	if err != nil {
 		return

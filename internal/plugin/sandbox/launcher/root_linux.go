@@ -1,4 +1,4 @@
-package sandbox
+package launcher
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// devices are all the devices of a tree.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+// Devices are all the devices of a tree.
+var Devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 const old = "/.old"
 
@@ -22,7 +22,7 @@ const old = "/.old"
 // their permissions and times. The tree writes to its own folder and /tmp, which are one file system in
 // memory: it ends with the tree, and nothing of it ever reaches a disk. newRoot returns a
 // descriptor of that folder. It needs the launcher's namespaces.
-func (o *orders) newRoot() (folder int, err error) {
+func (o *Orders) newRoot() (folder int, err error) {
 	_ = unix.Sethostname([]byte("plugin"))
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return -1, err
@@ -46,7 +46,7 @@ func (o *orders) newRoot() (folder int, err error) {
 			return -1, err
 		}
 	}
-	for _, path := range devices {
+	for _, path := range Devices {
 		if err := show(path, kept|unix.MOUNT_ATTR_NOEXEC); err != nil {
 			return -1, err
 		}
@@ -76,12 +76,12 @@ func (o *orders) newRoot() (folder int, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, ""); err != nil {
 		return -1, err
 	}
-	return folder, os.Chdir(ownFolder(o.Dir))
+	return folder, os.Chdir(OwnFolder(o.Dir))
 }
 
 // ownFiles makes the file system that the tree writes to, and returns a descriptor of it. The tree
 // finds it as /tmp and as its own folder in the private one.
-func (o *orders) ownFiles() (int, error) {
+func (o *Orders) ownFiles() (int, error) {
 	if err := os.MkdirAll("/tmp", 0o700); err != nil {
 		return -1, err
 	}
@@ -101,7 +101,7 @@ func (o *orders) ownFiles() (int, error) {
 	if err := show(o.Dir, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err != nil {
 		return -1, err
 	}
-	return folder, unix.Mount("/tmp", ownFolder(o.Dir), "", unix.MS_BIND, "")
+	return folder, unix.Mount("/tmp", OwnFolder(o.Dir), "", unix.MS_BIND, "")
 }
 
 // show makes a file or folder of the old root visible under the same path. One that is
