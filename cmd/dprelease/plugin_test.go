@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -161,6 +162,7 @@ func TestPluginNew(t *testing.T) {
 		if exit, stdout, stderr := commandLine(t, check...); exit != 0 {
 			t.Errorf("check: exit %d\n%s%s", exit, stdout, stderr)
 		}
+		overTime(t, bin)
 	}
 	if exit, _, stderr := commandLine(t, "plugin", "new", "my-total", "--dir", dir); exit != 2 || !strings.Contains(stderr, "exists") {
 		t.Errorf("new on top of it: exit %d: %s", exit, stderr)
@@ -181,8 +183,8 @@ func TestPluginNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := strings.Replace(string(text), "Value: c.Expression()", `Value: c.Expression() + " +"`, 1)
-	if n := strings.Count(string(text), "\n"); n > 40 {
-		t.Errorf("the mechanism has %d lines", n)
+	if n := strings.Count(string(text)+string(mustRead(t, filepath.Join(dir, "main.go"))), "\n"); n > 40 {
+		t.Errorf("mechanism and main have %d lines", n)
 	}
 	if broken == string(text) {
 		t.Fatal("there is no expression to break")
@@ -202,6 +204,37 @@ func TestPluginNew(t *testing.T) {
 	}
 	if len(v.Findings) == 0 || v.Findings[0].Check != "plan" || !strings.Contains(v.Findings[0].Detail, "coordinate of query 1") {
 		t.Errorf("the expression is not found: %+v", v.Findings)
+	}
+}
+
+// overTime plans a series of the mechanism that new writes, by groups.
+func overTime(t *testing.T, bin string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "job.yaml")
+	text := fmt.Sprintf(`version: 1
+job: over-time
+variables: {month: {type: text, default: "2026-01"}}
+dataset:
+  id: t
+  source: {path: t.csv}
+  relation: add-remove
+  slice: {column: month, is: "$(month)"}
+  unit: {column: person, name: person}
+  fold: {income: max, sex: mode}
+  columns: {income: {lower: 0, upper: 60000}, sex: {domain: [f, m]}}
+budget: {limit: {epsilon: "1"}}
+plugins: {my-total: {path: %q, sha256: %s}}
+series:
+  s: {periods: {from: 2026-01, to: 2026-12}, publish: [month, running], periods_of_unit: {at_most: 12}}
+releases:
+  - {name: income, series: s, mechanism: my-total, params: {column: income}, by: [sex], guarantee: {epsilon: "1"}}
+output: {dir: out, formats: [csv]}
+`, bin, digestOf(t, bin))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if exit, stdout, stderr := commandLine(t, "plan", file); exit != 0 {
+		t.Errorf("a series: exit %d\n%s%s", exit, stdout, stderr)
 	}
 }
 

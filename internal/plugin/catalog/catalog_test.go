@@ -407,6 +407,10 @@ func TestOnly(t *testing.T) {
 func TestTexts(t *testing.T) {
 	kept := NewTexts(nil, nil)
 	kept.Add(planned("between 0 and 250 at trim 0.05", "mean of income"))
+	other, said := planned("between 0 and 99 at trim 0.01", "mean of age")
+	other.Params, other.Public.Columns = json.RawMessage(`{"column":"age","trim":0.01}`), []sdk.Column{{Name: "age", Lower: 0, Upper: 99}}
+	said.Output[0].Doc = "the mean of age"
+	kept.Add(other, said)
 	if got := strings.Join(kept.Remarks(), "|"); got != "between {number} and {number} at trim {number}|the mean of {column}" {
 		t.Fatal(got)
 	}
@@ -440,6 +444,25 @@ func TestTexts(t *testing.T) {
 	plan.Output[0].Texts = []string{"4711"}
 	if unknown := again.Hold(req, &plan); unknown != "4711" {
 		t.Errorf("a text of a column: %q", unknown)
+	}
+}
+
+// A text that is the same in all requests is kept as it is, though a request of the suite may have the same words: another job's columns
+// have other names.
+func TestTextsOfTheAuthor(t *testing.T) {
+	kept := NewTexts(nil, nil)
+	const doc, name = "where income = 0", "income"
+	for _, column := range []string{"income", "age"} {
+		req, plan := planned("", name)
+		req.Public.Columns[0].Name, plan.Output[0].Doc = column, doc
+		kept.Add(req, plan)
+	}
+	again := NewTexts(kept.Names(), kept.Remarks())
+	req, plan := planned("", name)
+	req.Public.Columns = []sdk.Column{{Name: "weight", Lower: 1, Upper: 2}}
+	plan.Output[0].Doc = doc
+	if unknown := again.Hold(req, &plan); unknown != "" || plan.Output[0].Doc != doc {
+		t.Errorf("%q, %+v", unknown, plan.Output)
 	}
 }
 

@@ -15,17 +15,38 @@ import (
 
 // Texts are the words of plans that reach a report: the names of columns, and the remarks.
 // A word that a plan took from its own request is replaced by the kind of thing it is. The
-// words of a plugin are then a fixed list, whatever it is asked.
-type Texts struct{ names, texts map[string]bool }
+// words of a plugin are then a fixed list, whatever it is asked. A text that was the same in all
+// requests may be the author's own, such as "where the line meets x = 0": it is on the list too.
+type Texts struct{ names, texts list }
+
+// list has each text as it was said, by the one with words replaced; "" where different ones were said.
+type list map[string]string
+
+func (l list) add(fixed, said string) {
+	if before, ok := l[fixed]; ok && before != said {
+		said = ""
+	}
+	l[fixed] = said
+}
+
+func (l list) has(text string) bool { _, ok := l[text]; return ok }
+
+// all are the texts of the list, in order.
+func (l list) all() []string {
+	out := slices.Collect(maps.Keys(l))
+	out = slices.AppendSeq(out, maps.Values(l))
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "" })
+}
 
 // NewTexts is a list that was kept.
 func NewTexts(names, texts []string) *Texts {
-	t := &Texts{names: map[string]bool{}, texts: map[string]bool{}}
+	t := &Texts{names: list{}, texts: list{}}
 	for _, n := range names {
-		t.names[n] = true
+		t.names.add(n, n)
 	}
 	for _, s := range texts {
-		t.texts[s] = true
+		t.texts.add(s, s)
 	}
 	return t
 }
@@ -34,36 +55,30 @@ func NewTexts(names, texts []string) *Texts {
 func (t *Texts) Add(req sdk.PlanRequest, plan sdk.Plan) {
 	v := vocabulary(req)
 	for _, name := range namesOf(&plan) {
-		t.names[v.fixed(*name)] = true
+		t.names.add(v.fixed(*name), *name)
 	}
 	for _, text := range textsOf(&plan) {
-		t.texts[v.fixed(*text)] = true
+		t.texts.add(v.fixed(*text), *text)
 	}
 }
 
 // Names and Remarks are the list, in order.
-func (t *Texts) Names() []string   { return sorted(t.names) }
-func (t *Texts) Remarks() []string { return sorted(t.texts) }
-
-func sorted(m map[string]bool) []string {
-	out := slices.AppendSeq([]string{}, maps.Keys(m))
-	slices.Sort(out)
-	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
-}
+func (t *Texts) Names() []string   { return t.names.all() }
+func (t *Texts) Remarks() []string { return t.texts.all() }
 
 // Hold takes every remark out of a plan that is not on the list, and returns the name of a
 // column that is not, or "".
 func (t *Texts) Hold(req sdk.PlanRequest, plan *sdk.Plan) (unknown string) {
 	v := vocabulary(req)
 	for _, name := range namesOf(plan) {
-		if s := v.fixed(*name); s != "" && !t.names[s] && !t.names[*name] {
+		if *name != "" && !t.names.has(v.fixed(*name)) && !t.names.has(*name) {
 			return *name
 		}
 	}
 	// The plan may be held elsewhere too: what changes is a copy.
 	plan.Output, plan.Errors = slices.Clone(plan.Output), slices.Clone(plan.Errors)
 	for _, text := range textsOf(plan) {
-		if !t.texts[v.fixed(*text)] && !t.texts[*text] {
+		if !t.texts.has(v.fixed(*text)) && !t.texts.has(*text) {
 			*text = ""
 		}
 	}
