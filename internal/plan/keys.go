@@ -143,8 +143,8 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 	}
 	if q.Apart || q.Cells.Len() == 0 || r.Tally != nil {
 		one := *r
-		q.Target, q.Plan, q.Additive, q.Series, q.Tally = r.Target, r.Plan, r.Additive, r.Series, r.Tally
-		q.Replanned, one.Question = r.Replanned, q
+		q.Answered = r.Answered
+		one.Question = q
 		return &one, nil // the mechanism sees one group at a time, or none, or is not asked
 	}
 	// A unit moves fewer groups where there are few, so that a mechanism may add less noise

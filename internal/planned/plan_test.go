@@ -28,7 +28,7 @@ func found(rows int64, groups int, change func(p *Plan, r *Release)) *Plan {
 		Public: sdk.Public{Relation: privacy.AddRemove, Cap: &sdk.Cap{Groups: 2, Rows: rows, Times: 720 / rows},
 			Design:  sdk.Design{Kind: "full", Rate: 1, MaxWeight: 1},
 			Columns: []sdk.Column{{Name: "x", Upper: 3}, {Name: "town", Type: sdk.Category, Domain: Numbered(groups)}}},
-		Plan: sdk.Plan{Event: event, Columns: []string{"x", "town"}},
+		Answered: Answered{Plan: sdk.Plan{Event: event, Columns: []string{"x", "town"}}},
 	}
 	of := job.Dataset{Cap: &job.Cap{Groups: 2, CapRows: job.CapRows{Rows: 6, Choice: &job.Choice{}}}}
 	p := &Plan{Job: &job.Job{Dataset: of}, Draws: []*Draw{{Sampled: Sampled{Name: "whole", Design: whole}, Releases: []*Release{r}}}}

@@ -29,6 +29,11 @@ type Release struct {
 	// Clusters are those that the interval of a sample of clusters reads; nil for none.
 	Clusters *Clusters
 
+	Answered
+}
+
+// Answered is the part of a release that its mechanism's plan for an amount settled. It stays where a selection names the groups.
+type Answered struct {
 	Target    privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
 	Plan      sdk.Plan
 	Replanned bool    // the mechanism planned once more after rows were read, for groups that were selected

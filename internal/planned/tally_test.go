@@ -14,7 +14,7 @@ import (
 // blanked below a number.
 func covers(t *testing.T, rule *keys.Threshold, scale float64, below int64, suppress *job.Suppress) float64 {
 	t.Helper()
-	r := &Release{Job: job.Release{Suppress: suppress}, Tally: &Tally{Threshold: rule, Level: 0.95},
+	r := &Release{Job: job.Release{Suppress: suppress}, Answered: Answered{Tally: &Tally{Threshold: rule, Level: 0.95}},
 		Cells: &Cells{By: []job.Column{{Name: "town", Domain: []string{"a"}}}, Column: "town", labels: []string{"0"}, cells: 1}}
 	for _, name := range TallyFields {
 		r.Plan.Output = append(r.Plan.Output, sdk.Field{Name: name})
