@@ -55,6 +55,16 @@ func TestPluginNewPython(t *testing.T) {
 		t.Errorf("check: exit %d\n%s%s", exit, stdout, stderr)
 	}
 
+	attached := func() (exit int, says string) { // in the author's own process
+		cmd := exec.Command(scripttest.Python, "-B", "-m", "dprelease.check", ".")
+		cmd.Dir = dir
+		out, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	if exit, says := attached(); exit != 0 || !strings.Contains(says, "does not rest on the author") {
+		t.Errorf("dprelease.check: exit %d\n%s", exit, says)
+	}
+
 	// An expression that the host cannot read.
 	file := filepath.Join(dir, "mechanism.py")
 	text := string(mustRead(t, file))
@@ -69,6 +79,9 @@ func TestPluginNewPython(t *testing.T) {
 	exit, stdout, stderr := commandLine(t, "plugin", "check", bin, "--pairs", "1", "--releases", "-1")
 	if exit != 5 || !strings.Contains(stdout, "coordinate of query 1") {
 		t.Errorf("broken: exit %d\n%s%s", exit, stdout, stderr)
+	}
+	if exit, says := attached(); exit != 5 || !strings.Contains(says, "coordinate of query 1") {
+		t.Errorf("dprelease.check, broken: exit %d\n%s", exit, says)
 	}
 	for _, args := range [][]string{{"--lang", "cobol"}, {"--lang", "python", "--replace", root}} {
 		if exit, _, _ := commandLine(t, append([]string{"plugin", "new", "x", "--dir", filepath.Join(t.TempDir(), "x")}, args...)...); exit != 2 {

@@ -145,6 +145,7 @@ func (e *environment) examinePiped(ctx context.Context, x examination) error {
 		return e.unchecked(err)
 	}
 	v := conformance.NewVerdict("", "", r)
+	v.About = p.About()
 	if ctx.Err() != nil {
 		v.Ended = conformance.OutOfTime
 	}

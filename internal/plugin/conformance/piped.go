@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dprelease/dprelease/internal/plugin/finish"
 	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -102,6 +103,14 @@ func (p *Piped) Describe() sdk.Description {
 	return *p.about
 }
 
+// About is the description that the suite was given, nothing where it was given none.
+func (p *Piped) About() (d sdk.Description) {
+	if p.about != nil {
+		d = *p.about
+	}
+	return d
+}
+
 // Plan asks the mechanism.
 func (p *Piped) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	m, err := wire.FromPlanRequest(p.Describe().Name, req)
@@ -117,7 +126,22 @@ func (p *Piped) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if err != nil {
 		panic(sdktest.Fault("plan: " + err.Error()))
 	}
-	return plan, nil
+	return plan, p.readable(plan, req)
+}
+
+// readable finds what the host cannot read in the queries and the finish of a plan.
+func (p *Piped) readable(plan sdk.Plan, req sdk.PlanRequest) error {
+	if !p.about.DeclaresQuery || len(plan.Queries) == 0 || plan.Check(req) != nil { // the suite finds these
+		return nil
+	}
+	whole, err := finish.Complete(plan, req)
+	if err == nil {
+		_, err = finish.New(whole)
+	}
+	if refused := new(finish.Refusal); err != nil && !errors.As(err, &refused) {
+		panic(sdktest.Fault(err.Error()))
+	}
+	return err
 }
 
 // Release answers the questions of the mechanism until it is through.
