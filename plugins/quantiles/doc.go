@@ -9,7 +9,8 @@
 //
 //   - recursion: the middle rank is drawn by the exponential mechanism; it cuts the rows in
 //     two, and the ranks on either side are looked for among the rows of that side alone
-//     (Kaplan, Schnapp and Stemmer 2022). A row has its weight once in all cuts of a level
+//     (Kaplan, Schnapp and Stemmer 2022). Where there are none, values are scored, and not
+//     cuts. A row has its weight once in all cuts of a level
 //     together, so a level is one event bounded_range{ε, parts}, whatever the number of
 //     ranks and groups. Between neighbours under add-remove a score moves by max(p, 1 − p).
 //   - tree: counts of the rows in the parts of the range, coarse and fine, with noise on

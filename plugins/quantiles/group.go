@@ -178,6 +178,47 @@ func (g group) below(x int64) int64 {
 	return n
 }
 
+// scores are those of a cut that is the last on its way, or of another one.
+func (g group) scores(last bool, lo, hi, num, den int64, rate float64) []sdk.Piece {
+	if last {
+		return g.values(lo, hi, num, den, rate)
+	}
+	return g.pieces(lo, hi, num, den, rate)
+}
+
+// values scores each cut from lo to hi by the value that it stands for: by how far the ranks of the rows of its cell, of those between lo
+// and hi, are from num/den of them all. Where the rank lies among them the score is negative, the more so the deeper it lies.
+//
+// # Contract
+//
+// The score of a cut, all points of a cell alike, is max(den·A − num·T, num·T − den·B), no less than −most and no more than most: A the
+// weight between lo and the cell, B with that of the cell, T that between lo and hi. Most depends on public numbers alone. Proof:
+// recursion.proof.md.
+func (g group) values(lo, hi, num, den int64, rate float64) []sdk.Piece {
+	start := g.below(lo)
+	all := g.below(hi) - start
+	most := ceiling(hi-lo+1, rate)
+	score := func(a, b int64) int64 { return min(max(a, -b, -most), most) }
+	after := func(i int) int64 { return den*(min(g.points*g.before[i+1]-start, all)) - num*all }
+	first := g.find(lo)
+	low := first + sort.Search(len(g.cells)-first, func(i int) bool { return after(first+i) >= -most })
+	var out valley
+	at, d := lo, -num*all // the next cut, and den·A − num·T there
+	if low > first {
+		d = after(low - 1)
+	}
+	for i := low; i < len(g.cells) && at <= hi && d <= most; i++ {
+		cell := g.cells[i] * g.points
+		out.add(at, min(cell-1, hi), score(d, d), 0)
+		if at = max(at, cell); at <= hi {
+			out.add(at, min(cell+g.points-1, hi), score(d, after(i)), 0)
+			at, d = cell+g.points, after(i)
+		}
+	}
+	out.add(at, hi, score(d, d), 0)
+	return out
+}
+
 // pieces scores each cut from lo to hi by how far it is from having num/den of the weight between
 // lo and hi below it. All cuts beyond a public score get that score.
 //
@@ -229,7 +270,7 @@ func ceiling(n int64, rate float64) int64 {
 	return int64(most)
 }
 
-// valley is a list of pieces whose scores fall to 0 and rise again, and never exceed a ceiling.
+// valley is a list of pieces whose scores fall and rise again, and never exceed a ceiling.
 type valley []sdk.Piece
 
 func (v *valley) add(lo, hi, score, slope int64) {

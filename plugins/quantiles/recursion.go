@@ -19,6 +19,7 @@ type node struct {
 	at        int
 	low, high int64 // the ranks whose cuts bound the rows
 	from, to  int   // their indices; −1 and the number of ranks stand for the bounds
+	last      bool  // no rank is looked for on either side, so that the value alone counts
 }
 
 // share is the rank among the rows between the two cuts, as num over den.
@@ -32,7 +33,7 @@ func (q ranks) levels() (out [][]node) {
 		if to-from < 2 {
 			return
 		}
-		n := node{at: (from + to + 1) / 2, low: 0, high: whole, from: from, to: to}
+		n := node{at: (from + to + 1) / 2, low: 0, high: whole, from: from, to: to, last: to-from == 2}
 		if from >= 0 {
 			n.low = q[from]
 		}
@@ -354,7 +355,7 @@ func (s *search) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 				}
 				num, den := n.share(q.ranks)
 				rate := sdk.SelectRate(event.Eps, s.sensitivity(k, num, den))
-				mine[n.at], err = host.Select(ctx, event, groups[g].pieces(lo, hi, num, den, rate), rate)
+				mine[n.at], err = host.Select(ctx, event, groups[g].scores(n.last, lo, hi, num, den, rate), rate)
 				if err != nil {
 					return sdk.Result{}, err
 				}

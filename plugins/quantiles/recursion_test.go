@@ -32,11 +32,9 @@ func (s *search) grouped(table [][]int64) []group {
 }
 
 // scorer makes the pieces of a draw: the mechanism's own, or those of a twin.
-type scorer func(g group, lo, hi, num, den int64, rate float64) []sdk.Piece
+type scorer func(g group, last bool, lo, hi, num, den int64, rate float64) []sdk.Piece
 
-func honest(g group, lo, hi, num, den int64, rate float64) []sdk.Piece {
-	return g.pieces(lo, hi, num, den, rate)
-}
+var honest scorer = group.scores
 
 // cost is the largest ε that a level turns out to cost on two tables, in units of what it
 // declares, over all cuts that the levels above can have made.
@@ -61,7 +59,7 @@ func (s *search) levelCost(a, b []group, score scorer) (worst float64) {
 					}
 					num, den := n.share(s.Quantiles)
 					rate := sdk.SelectRate(epsilon, s.sensitivity(k, num, den))
-					p, q := score(a[g], lo, hi, num, den, rate), score(b[g], lo, hi, num, den, rate)
+					p, q := score(a[g], n.last, lo, hi, num, den, rate), score(b[g], n.last, lo, hi, num, den, rate)
 					least, most := math.Inf(1), math.Inf(-1)
 					var grown [][]int64
 					for x := lo; x <= hi; x++ {
@@ -184,14 +182,23 @@ func TestLevelsCostWhatTheyDeclare(t *testing.T) {
 
 // TestLevelTwins: the twins that break a rule of the proof cost more than they declare.
 func TestLevelTwins(t *testing.T) {
-	overlap := func(g group, lo, hi, num, den int64, rate float64) []sdk.Piece {
+	overlap := func(g group, last bool, lo, hi, num, den int64, rate float64) []sdk.Piece {
 		// Both sides of a cut have all units of its cell.
-		return g.pieces(lo-lo%g.points, hi+(g.points-hi%g.points)%g.points, num, den, rate)
+		return g.scores(last, lo-lo%g.points, hi+(g.points-hi%g.points)%g.points, num, den, rate)
+	}
+	deep := func(g group, last bool, lo, hi, num, den int64, rate float64) []sdk.Piece {
+		// How deep the rank lies among the rows of a cell counts twice.
+		p := g.scores(last, lo, hi, num, den, rate)
+		for i := range p {
+			p[i].Score = min(p[i].Score, 2*p[i].Score)
+		}
+		return p
 	}
 	for name, c := range map[string]struct {
 		search *search
 		score  scorer
 	}{
+		"depth counts twice":                   {tiny(ranks{5000}, 3, 2, 1, false, false), deep},
 		"siblings overlap":                     {tiny(ranks{2500, 5000, 7500}, 2, 2, 1, false, false), overlap},
 		"replaced charged as added or removed": {tiny(ranks{2500, 5000}, 2, 2, 1, true, true), nil},
 		"leaves its group, charged as if not":  {tiny(ranks{6667}, 3, 1, 2, true, true), nil},
@@ -216,8 +223,8 @@ func TestLevelTwins(t *testing.T) {
 				many := []int64{0, 0, 0, 0}
 				worst = s.levelCost(s.grouped([][]int64{append(many, 2), many}), s.grouped([][]int64{many, append(many, 2)}), score)
 			case "half the sensitivity":
-				worst = s.worstCost(2, func(g group, lo, hi, num, den int64, rate float64) []sdk.Piece {
-					p := g.pieces(lo, hi, num, den, rate)
+				worst = s.worstCost(2, func(g group, last bool, lo, hi, num, den int64, rate float64) []sdk.Piece {
+					p := g.scores(last, lo, hi, num, den, rate)
 					for i := range p {
 						p[i].Score, p[i].Slope = 2*p[i].Score, 2*p[i].Slope
 					}
@@ -244,9 +251,9 @@ func TestTheRateIsUsedUp(t *testing.T) {
 		if replace {
 			after = s.grouped([][]int64{{0, 1, 1, last}})
 		}
-		loss := func(rate float64) (worst float64) {
+		loss := func(rate float64, last bool) (worst float64) {
 			end := s.lattice.cells * s.points
-			p, q := before[0].pieces(0, end, 1, 2, rate), after[0].pieces(0, end, 1, 2, rate)
+			p, q := before[0].scores(last, 0, end, 1, 2, rate), after[0].scores(last, 0, end, 1, 2, rate)
 			sums := [2]float64{}
 			for x := range end + 1 {
 				sums[0] += math.Exp(-rate * float64(at(p, x)))
@@ -258,11 +265,13 @@ func TestTheRateIsUsedUp(t *testing.T) {
 			return worst
 		}
 		rate := sdk.SelectRate(epsilon, s.sensitivity(0, 1, 2))
-		if l := loss(rate); l > epsilon || l < 0.995*epsilon {
-			t.Errorf("replaced %v: one output tells %v of ε %v", replace, l, epsilon)
-		}
-		if l := loss(1.01 * rate); l <= epsilon {
-			t.Errorf("replaced %v: the twin tells only %v of ε %v", replace, l, epsilon)
+		for _, last := range []bool{false, true} {
+			if l := loss(rate, last); l > epsilon || l < 0.995*epsilon {
+				t.Errorf("replaced %v, last %v: one output tells %v of ε %v", replace, last, l, epsilon)
+			}
+			if l := loss(1.01*rate, last); l <= epsilon {
+				t.Errorf("replaced %v, last %v: the twin tells only %v of ε %v", replace, last, l, epsilon)
+			}
 		}
 	}
 }
@@ -282,12 +291,15 @@ func TestPiecesScoreTheRank(t *testing.T) {
 			for hi := lo; hi <= 12; hi++ {
 				for _, rate := range []float64{1e-3, 0.7, 2, 40} {
 					pieces, num, den := g.pieces(lo, hi, 3, 10, rate), int64(3), int64(10)
-					if pieces[0].Lo != lo || pieces[len(pieces)-1].Hi != hi {
-						t.Fatalf("%v from %d to %d: %v", table, lo, hi, pieces)
-					}
-					for i, p := range pieces {
-						if p.Lo > p.Hi || i > 0 && p.Lo != pieces[i-1].Hi+1 {
-							t.Fatalf("%v from %d to %d: %v", table, lo, hi, pieces)
+					values := g.values(lo, hi, num, den, rate)
+					for _, tiles := range [][]sdk.Piece{pieces, values} {
+						if tiles[0].Lo != lo || tiles[len(tiles)-1].Hi != hi {
+							t.Fatalf("%v from %d to %d: %v", table, lo, hi, tiles)
+						}
+						for i, p := range tiles {
+							if p.Lo > p.Hi || i > 0 && p.Lo != tiles[i-1].Hi+1 {
+								t.Fatalf("%v from %d to %d: %v", table, lo, hi, tiles)
+							}
 						}
 					}
 					for x := lo; x <= hi; x++ {
@@ -295,11 +307,48 @@ func TestPiecesScoreTheRank(t *testing.T) {
 						if want := min(max(d, -d), ceiling(hi-lo+1, rate)); at(pieces, x) != want {
 							t.Fatalf("%v from %d to %d at rate %v: score of %d is %d, want %d", table, lo, hi, rate, x, at(pieces, x), want)
 						}
+						a, b := units(max(lo, x-x%3))-units(lo), units(min(hi, x-x%3+3))-units(lo)
+						rank, most := num*(units(hi)-units(lo)), ceiling(hi-lo+1, rate)
+						if want := min(max(den*a-rank, rank-den*b, -most), most); at(values, x) != want {
+							t.Fatalf("%v from %d to %d at rate %v: value of %d is %d, want %d", table, lo, hi, rate, x, at(values, x), want)
+						}
 					}
 				}
 			}
 		}
 	})
+}
+
+// TestTheLastCutIsNearer: where whole numbers lie apart on a fine lattice, and the rank close to the edge of one, the value is found more
+// often than by the cut, whose points near the edge are few beside those of the gap. Where it lies in the middle it is found at least as often.
+func TestTheLastCutIsNearer(t *testing.T) {
+	for _, c := range []struct {
+		weights [2]int64 // of a number in the middle, and of the others
+		skew    int64    // rows that are more below than above
+		least   float64  // of the chance to miss by the cut, over that by the value
+	}{{[2]int64{40, 40}, 0, 1}, {[2]int64{200, 100}, 180, 100}, {[2]int64{5, 5}, 0, 1}, {[2]int64{1, 1}, 0, 1}} {
+		s := tiny(ranks{whole / 2}, page, 64, 1, false, false)
+		p := new([page]int64)
+		for i := int64(100); i < page; i += 100 {
+			p[i] = c.weights[1]
+		}
+		p[100], p[500] = p[100]+c.skew, c.weights[0]
+		g := newGroup(s.points, &tally{pages: []*[page]int64{p}})
+		rate, end := sdk.SelectRate(1, s.sensitivity(0, 1, 2)), s.lattice.cells*s.points
+		misses := func(last bool) float64 {
+			pieces, found, all := g.scores(last, 0, end, 1, 2, rate), 0.0, 0.0
+			for x := range end {
+				w := math.Exp(-rate * float64(at(pieces, x)))
+				if all += w; x/s.points == 500 {
+					found += w
+				}
+			}
+			return 1 - found/all
+		}
+		if cut, value := misses(false), misses(true); value > cut*(1+1e-9) || cut < c.least*value {
+			t.Errorf("%+v: the value is missed with %v, by the cut with %v", c, value, cut)
+		}
+	}
 }
 
 // TestBudgetIsSpent: the levels cost no more than the target, and nearly all of it.
@@ -353,9 +402,9 @@ func TestALargeEpsilonFindsTheRank(t *testing.T) {
 		p[2], p[9], p[12] = 700*c.heaviest/3+1, 900*c.heaviest, 800*c.heaviest/7+1
 		g := newGroup(s.points, &tally{pages: []*[page]int64{p}})
 		rate, end := sdk.SelectRate(c.epsilon, s.sensitivity(0, 1, 2)), s.lattice.cells*s.points
-		best := func(tie int64) (least int64, where map[int64]bool) {
+		best := func(tie int64, last bool) (least int64, where map[int64]bool) {
 			g.tie = tie
-			pieces := g.pieces(0, end, 1, 2, rate)
+			pieces := g.scores(last, 0, end, 1, 2, rate)
 			least, where = math.MaxInt64, map[int64]bool{}
 			for x := range end {
 				switch score := at(pieces, x); {
@@ -367,10 +416,12 @@ func TestALargeEpsilonFindsTheRank(t *testing.T) {
 			}
 			return least, where
 		}
-		if _, where := best(s.tie); len(where) != 1 || !where[9] {
-			t.Errorf("ε %v, rows of %d: the best cuts are in the cells %v", c.epsilon, c.heaviest, where)
+		for _, last := range []bool{false, true} {
+			if _, where := best(s.tie, last); len(where) != 1 || !where[9] {
+				t.Errorf("ε %v, rows of %d, last %v: the best cuts are in the cells %v", c.epsilon, c.heaviest, last, where)
+			}
 		}
-		if _, where := best(0); c.epsilon >= 1e9 && len(where) < 10 {
+		if _, where := best(0, false); c.epsilon >= 1e9 && len(where) < 10 {
 			t.Errorf("ε %v: the twin finds the rank in %v", c.epsilon, where)
 		}
 	}
