@@ -74,7 +74,6 @@ var parts = []struct{ name, prefix string }{
 	{"Arrow, Parquet", "github.com/apache/"},
 	{"compression", "github.com/klauspost/"}, {"compression", "github.com/andybalholm/"}, {"compression", "github.com/pierrec/"},
 	{"gRPC, protobuf", "google.golang.org/"},
-	{"CEL", "cel.dev/"}, {"CEL", "github.com/antlr4-go/"},
 	{"PostgreSQL", "github.com/jackc/"},
 	{"gonum", "gonum.org/"},
 	{"dprelease", "github.com/dprelease/"},

@@ -2,18 +2,10 @@ package formula
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"cel.dev/cel-go/checker"
-	"cel.dev/cel-go/common"
-	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/containers"
-	"cel.dev/cel-go/common/decls"
-	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/parser"
 
 	"github.com/dprelease/dprelease/internal/say/problem"
 )
@@ -67,33 +59,26 @@ func (f *Formula) Canonical() string { return f.canonical }
 
 // Check reads a text as an expression over the columns. It returns a formula or problems, never both.
 func Check(text string, columns []Column) (*Formula, []Problem) {
+	root, wrong := read(text)
+	if wrong != nil {
+		return nil, []Problem{*wrong}
+	}
 	c := &check{columns: columns}
-	root := c.parse(text)
-	if root == nil || len(c.problems) > 0 {
-		return nil, c.sorted()
-	}
-	c.resolve(root.Expr())
-	if len(c.problems) > 0 {
-		return nil, c.sorted()
-	}
-	if !c.types(text, root) {
-		return nil, c.sorted()
-	}
-	n := c.node(root.Expr())
-	if len(c.problems) > 0 {
-		return nil, c.sorted()
-	}
-	f := &Formula{Type: n.Type, Root: n, Domain: domain(n), columns: c.read(n)}
-	if len(f.columns) == 0 && f.Type != Number { // a constant number makes sense: it counts rows
-		c.wrong(0, "name a column of the row", "reads no column, so it is the same for every row")
-		return nil, c.sorted()
-	}
-	c.meaning(n)
-	if len(c.problems) == 0 && n.Type == Bool && never(n, false) {
-		c.wrong(n.at, "compare its parts with each other, and with the domains of the columns", "is never true")
+	n := c.node(root, 0, 0)
+	f := &Formula{Type: n.Type, Root: n, Domain: domain(n), columns: root.names()}
+	switch {
+	case len(c.problems) > 0:
+	case len(f.columns) == 0 && f.Type != Number: // a constant number makes sense: it counts rows
+		c.wrong(place{1, 1}, "name a column of the row", "reads no column, so it is the same for every row")
+	default:
+		c.meaning(n)
+		if len(c.problems) == 0 && n.Type == Bool && never(n, false) {
+			c.wrong(n.at, "compare its parts with each other, and with the domains of the columns", "is never true")
+		}
 	}
 	if len(c.problems) > 0 {
-		return nil, c.sorted()
+		slices.SortStableFunc(c.problems, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+		return nil, slices.Compact(c.problems)
 	}
 	if n.Type == Bool && never(n, true) {
 		f.Doubt = "is true in no row where numbers lie within their declared bounds"
@@ -107,118 +92,28 @@ func Check(text string, columns []Column) (*Formula, []Problem) {
 // check is the work on one text.
 type check struct {
 	columns  []Column
-	info     *ast.SourceInfo
-	tree     *ast.AST // with types, once they are checked
-	factory  ast.ExprFactory
 	problems []Problem
 }
 
-func (c *check) sorted() []Problem {
-	slices.SortStableFunc(c.problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return slices.Compact(c.problems)
+func (c *check) wrong(at place, hint, message string) {
+	c.problems = append(c.problems, Problem{Line: at.line, Column: at.column, Message: message, Hint: hint})
 }
 
-// wrong records a problem at an expression. The id 0 stands for the whole text.
-func (c *check) wrong(id int64, hint, message string) {
-	line, col := 1, 0
-	if at := c.info.GetStartLocation(id); id != 0 && at != common.NoLocation {
-		line, col = at.Line(), at.Column()
-	}
-	c.problems = append(c.problems, Problem{Line: line, Column: col + 1, Message: message, Hint: hint})
-}
-
-func (c *check) parse(text string) *ast.AST {
+// read reads a text, within the limits.
+func read(text string) (*expr, *Problem) {
 	if at := strings.IndexFunc(text, func(r rune) bool {
 		return r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f
 	}); at >= 0 {
 		before := text[:at]
-		c.problems = []Problem{
-			{Line: 1 + strings.Count(before, "\n"), Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
-				Message: "holds a character that no expression may hold", Hint: "remove it"}}
-		return nil
+		return nil, &Problem{Line: 1 + strings.Count(before, "\n"),
+			Column:  utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
+			Message: "holds a character that no expression may hold", Hint: "remove it"}
 	}
 	if n := utf8.RuneCountInString(text); n > MaxText {
-		c.wrong(0, "split it into derived columns", "has "+strconv.Itoa(n)+" characters, the most is "+strconv.Itoa(MaxText))
-		return nil
+		return nil, &Problem{1, 1, fmt.Sprintf("has %d characters, the most is %d", n, MaxText), "split it into derived columns"}
 	}
 	if strings.TrimSpace(text) == "" {
-		c.wrong(0, "write a condition such as age >= 18, or a value such as miles / hours", "is empty")
-		return nil
+		return nil, &Problem{1, 1, "is empty", "write a condition such as age >= 18, or a value such as miles / hours"}
 	}
-	p, err := parser.NewParser(parser.EnablePrattParser(true), parser.EnableIdentEscapeSyntax(false), parser.MaxRecursionDepth(maxDepth),
-		parser.ErrorReportingLimit(1), parser.ErrorRecoveryLimit(1), parser.EnableVariadicOperatorASTs(true))
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	tree, errs := p.Parse(common.NewTextSource(text))
-	for _, e := range errs.GetErrors()[:min(1, len(errs.GetErrors()))] {
-		message, hint := syntax(text, e.Message)
-		c.problems = []Problem{{Line: max(e.Location.Line(), 1), Column: max(e.Location.Column(), 0) + 1, Message: message, Hint: hint}}
-		return nil
-	}
-	c.info, c.factory = tree.SourceInfo(), ast.NewExprFactory()
-	return tree
-}
-
-// types has cel-go's checker find the overload of each call, and translates what it refuses.
-func (c *check) types(text string, root *ast.AST) bool {
-	functions, err := declarations()
-	if err != nil {
-		panic(err) // the declarations are constants
-	}
-	env, err := checker.NewEnv(containers.DefaultContainer, types.NewEmptyRegistry())
-	if err == nil {
-		err = env.AddFunctions(functions...)
-	}
-	for i, col := range c.columns {
-		if err == nil && col.Type >= Number && col.Type <= Timestamp {
-			err = env.AddIdents(decls.NewVariable(variable(i), cel[col.Type]))
-		}
-	}
-	if err != nil {
-		panic(err) // no two variables have one name
-	}
-	tree, errs := checker.Check(root, common.NewTextSource(text), env)
-	c.tree = tree
-	for _, e := range errs.GetErrors() {
-		c.mistyped(e.ExprID, e.Message, root.Expr())
-	}
-	return len(errs.GetErrors()) == 0
-}
-
-// variable returns the checker's name for a column. Columns themselves may have any name.
-func variable(i int) string { return "c" + strconv.Itoa(i) }
-
-// columnOf returns the column of a resolved name.
-func (c *check) columnOf(e ast.Expr) *Column {
-	i, err := strconv.Atoi(e.AsIdent()[1:])
-	if err != nil {
-		panic(err) // resolve leaves no other name
-	}
-	return &c.columns[i]
-}
-
-// find returns the place of the column with a name.
-func (c *check) find(name string) (int, bool) {
-	i := slices.IndexFunc(c.columns, func(col Column) bool { return col.Name == name })
-	return i, i >= 0
-}
-
-// read returns the columns that a tree reads.
-func (c *check) read(n *Node) []string {
-	var names []string
-	var walk func(n *Node)
-	walk = func(n *Node) {
-		if n.Op == Read {
-			names = append(names, n.Column)
-		}
-		for _, a := range n.Args {
-			walk(a)
-		}
-	}
-	walk(n)
-	slices.Sort(names)
-	return slices.Compact(names)
+	return parse(text)
 }

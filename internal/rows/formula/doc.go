@@ -1,12 +1,12 @@
 // Package formula reads the expressions of a job: "age >= 18 && borough in ['Bronx',
-// 'Queens']". The syntax is that of CEL; the library cel-go parses a text and checks its
-// types. docs/expressions.md lists the functions.
+// 'Queens']". The syntax is a part of CEL's; docs/expressions.md lists the functions.
+// The library cel-go would be a twelfth of a cold build, and its checker takes a date where a number is wanted.
 //
 // [Check] turns a text into a [Formula], or says at which line and column it is wrong and
 // what is allowed there. [Reads] and [Order] tell in which order formulas that read each
 // other have to be checked. [Bins] cut a number into labelled ranges.
 //
-// The package may import the standard library, cel-go and internal/job/lang. It sees the
+// The package may import the standard library and internal/say/problem. It sees the
 // names, types, domains and bounds that a job declares, and never a table. It evaluates
 // nothing: package rows does that, over columns.
 //

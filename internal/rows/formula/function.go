@@ -1,14 +1,8 @@
 package formula
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
-
-	"cel.dev/cel-go/common/decls"
-	"cel.dev/cel-go/common/operators"
-	"cel.dev/cel-go/common/types"
 )
 
 // Op is the operation of a [Node]. The zero value is invalid.
@@ -55,20 +49,35 @@ const (
 	Weekday
 	Hour
 	DaysBetween
+
+	listed // the list behind in, while the types are checked
 )
 
 // function declares one function or operator of the language.
 type function struct {
-	name  string // as cel-go knows it
+	name  string // or sign
 	op    Op
 	takes string // its arguments, in the words of a message
-	forms string // signatures, such as "nn>b": two numbers give a bool
+	forms string // signatures, such as "nn>b": two numbers give a bool; in has none
 }
 
-// letters are the types in a signature. L is a list of the type before it. 0 is null; cel-go accepts it for a date and a
-// timestamp without a signature.
-var letters = map[byte]*types.Type{'n': cel[Number], 't': cel[Text], 'b': cel[Bool], 'd': cel[Date], 's': cel[Timestamp],
-	'0': types.NullType}
+// letters are the types in a signature.
+var letters = map[byte]Type{'n': Number, 't': Text, 'b': Bool, 'd': Date, 's': Timestamp}
+
+// gives returns the type that the function gives for arguments. null fits each type.
+func (f function) gives(args []*Node) (Type, bool) {
+	for form := range strings.FieldsSeq(f.forms) {
+		takes, gives, _ := strings.Cut(form, ">")
+		fits := len(takes) == len(args)
+		for i := 0; fits && i < len(takes); i++ {
+			fits = args[i].Op == Null || args[i].Type == letters[takes[i]]
+		}
+		if fits {
+			return letters[gives[0]], true
+		}
+	}
+	return 0, false
+}
 
 const (
 	ordered = "two numbers, two texts, two dates or two timestamps"
@@ -76,24 +85,24 @@ const (
 )
 
 var functions = []function{
-	{operators.LogicalAnd, And, "two conditions", "bb>b"},
-	{operators.LogicalOr, Or, "two conditions", "bb>b"},
-	{operators.LogicalNot, Not, "a condition", "b>b"},
-	{operators.Conditional, If, "a condition, and two values of one type",
-		"bnn>n btt>t bbb>b bdd>d bss>s b0n>n bn0>n b0t>t bt0>t b0b>b bb0>b"},
-	{operators.In, In, "a value, and a list of values of its type such as ['a', 'b']", "nnL>b ttL>b bbL>b ddL>b ssL>b"},
-	{operators.Equals, Equal, equals, "nn>b tt>b bb>b dd>b ss>b"},
-	{operators.NotEquals, Equal, equals, "nn>b tt>b bb>b dd>b ss>b"},
-	{operators.Less, Less, ordered, "nn>b tt>b dd>b ss>b"},
-	{operators.LessEquals, LessEqual, ordered, "nn>b tt>b dd>b ss>b"},
-	{operators.Greater, Less, ordered, "nn>b tt>b dd>b ss>b"},
-	{operators.GreaterEquals, LessEqual, ordered, "nn>b tt>b dd>b ss>b"},
-	{operators.Add, Add, "two numbers", "nn>n"},
-	{operators.Subtract, Subtract, "two numbers", "nn>n"},
-	{operators.Multiply, Multiply, "two numbers", "nn>n"},
-	{operators.Divide, Divide, "two numbers", "nn>n"},
-	{operators.Modulo, Modulo, "two numbers", "nn>n"},
-	{operators.Negate, Negate, "a number", "n>n"},
+	{"&&", And, "two conditions", "bb>b"},
+	{"||", Or, "two conditions", "bb>b"},
+	{"!", Not, "a condition", "b>b"},
+	{"?", If, "a condition, and two values of one type",
+		"bnn>n btt>t bbb>b bdd>d bss>s"},
+	{"in", In, "a value, and a list of values of its type such as ['a', 'b']", ""},
+	{"==", Equal, equals, "nn>b tt>b bb>b dd>b ss>b"},
+	{"!=", Equal, equals, "nn>b tt>b bb>b dd>b ss>b"},
+	{"<", Less, ordered, "nn>b tt>b dd>b ss>b"},
+	{"<=", LessEqual, ordered, "nn>b tt>b dd>b ss>b"},
+	{">", Less, ordered, "nn>b tt>b dd>b ss>b"},
+	{">=", LessEqual, ordered, "nn>b tt>b dd>b ss>b"},
+	{"+", Add, "two numbers", "nn>n"},
+	{"-", Subtract, "two numbers", "nn>n"},
+	{"*", Multiply, "two numbers", "nn>n"},
+	{"/", Divide, "two numbers", "nn>n"},
+	{"%", Modulo, "two numbers", "nn>n"},
+	{"-_", Negate, "a number", "n>n"},
 	{"missing", Missing, "any value", "n>b t>b b>b d>b s>b"},
 	{"min", Min, "2 to 8 numbers, dates or timestamps", upTo8},
 	{"max", Max, "2 to 8 numbers, dates or timestamps", upTo8},
@@ -143,7 +152,7 @@ func FunctionNames() []string {
 	return names
 }
 
-func isOperator(name string) bool { return strings.ContainsAny(name, "_@!") && name != "days_between" }
+func isOperator(name string) bool { return name == "in" || name[0] < 'a' || name[0] > 'z' }
 
 func functionOf(name string) (function, bool) {
 	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
@@ -153,45 +162,13 @@ func functionOf(name string) (function, bool) {
 	return functions[i], true
 }
 
-// shown returns the name of a function in messages: + for _+_, and year() for year.
+// shown returns the name of a function in messages: + for an operator, and year() for year.
 func (f function) shown() string {
-	switch f.name {
-	case operators.Conditional:
+	switch {
+	case f.op == If:
 		return "condition ? value : value"
-	case operators.LogicalNot:
-		return "!"
-	case operators.Negate:
-		return "-"
-	case operators.In:
-		return "in"
-	}
-	if isOperator(f.name) {
-		return strings.Trim(f.name, "_")
+	case isOperator(f.name):
+		return strings.TrimSuffix(f.name, "_")
 	}
 	return f.name + "()"
 }
-
-// declarations declares the functions to cel-go's checker.
-var declarations = sync.OnceValues(func() (all []*decls.FunctionDecl, err error) {
-	for _, f := range functions {
-		var forms []decls.FunctionOpt
-		for i, form := range strings.Fields(f.forms) {
-			takes, gives, _ := strings.Cut(form, ">")
-			var args []*types.Type
-			for _, c := range []byte(takes) {
-				if c == 'L' {
-					args[len(args)-1] = types.NewListType(args[len(args)-1])
-				} else {
-					args = append(args, letters[c])
-				}
-			}
-			forms = append(forms, decls.Overload(fmt.Sprintf("%s/%d", f.name, i), args, letters[gives[0]]))
-		}
-		d, err := decls.NewFunction(f.name, forms...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, d)
-	}
-	return all, nil
-})

@@ -19,7 +19,7 @@ type Node struct {
 	Whole  int64   // of a Literal bool (0 or 1), date (days since 1970-01-01) or timestamp (microseconds since then)
 
 	column *Column // of Read: what is declared
-	at     int64   // the id of the expression that it was made of
+	at     place   // where it stands in the text
 }
 
 // opNames are the operations in Canonical. They never change, because digests of jobs hold them.

@@ -1,48 +1,32 @@
 package formula
 
-import (
-	"slices"
-
-	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/types"
-)
+import "slices"
 
 // Reads returns the names in a text, sorted. The caller knows which of them are columns. A text that is no expression has
 // none.
 func Reads(text string) []string {
-	c := &check{}
-	root := c.parse(text)
-	if root == nil {
+	root, wrong := read(text)
+	if wrong != nil {
 		return nil
 	}
-	var names []string
-	var walk func(e ast.Expr)
-	walk = func(e ast.Expr) {
-		if name, ok := path(e); ok {
-			names = append(names, name)
-			return
+	return root.names()
+}
+
+// names returns the names of the columns that an expression reads, sorted.
+func (e *expr) names() (names []string) {
+	var walk func(e *expr)
+	walk = func(e *expr) {
+		if e.kind == word {
+			names = append(names, e.name)
 		}
-		switch e.Kind() {
-		case ast.SelectKind:
-			walk(e.AsSelect().Operand())
-		case ast.ListKind:
-			for _, a := range e.AsList().Elements() {
-				walk(a)
+		for _, a := range e.args {
+			if text, ok := a.value.(string); ok && e.name == column {
+				names = append(names, text)
 			}
-		case ast.CallKind:
-			call := e.AsCall()
-			if call.IsMemberFunction() {
-				walk(call.Target())
-			}
-			for _, a := range call.Args() {
-				if text, ok := a.AsLiteral().(types.String); ok && call.FunctionName() == column {
-					names = append(names, string(text))
-				}
-				walk(a)
-			}
+			walk(a)
 		}
 	}
-	walk(root.Expr())
+	walk(e)
 	slices.Sort(names)
 	return slices.Compact(names)
 }

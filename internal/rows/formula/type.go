@@ -1,7 +1,5 @@
 package formula
 
-import "cel.dev/cel-go/common/types"
-
 // Type is the type of an expression. The zero value is invalid.
 type Type int
 
@@ -24,33 +22,13 @@ func (t Type) String() string {
 	return typeNames[t]
 }
 
-// cel are the types in cel-go. Dates and timestamps are opaque, so that only the declared functions take them.
-var cel = [...]*types.Type{
-	Number: types.DoubleType, Text: types.StringType, Bool: types.BoolType,
-	Date: types.NewOpaqueType("date"), Timestamp: types.NewOpaqueType("timestamp"),
-}
-
-func fromCEL(t *types.Type) Type {
-	for i := Number; i <= Timestamp; i++ {
-		if t != nil && t.IsExactType(cel[i]) {
-			return i
-		}
-	}
-	return 0
-}
-
-// article returns the words for a value of a type in a message.
-func article(t *types.Type) string {
-	switch {
-	case t == nil || t.Kind() == types.ErrorKind:
-		return "something else"
-	case t.Kind() == types.NullTypeKind:
+// article returns the words for a value in a message.
+func article(n *Node) string {
+	switch n.Op {
+	case Null:
 		return "null"
-	case t.Kind() == types.ListKind:
+	case listed:
 		return "a list"
 	}
-	if own := fromCEL(t); own != 0 {
-		return "a " + own.String()
-	}
-	return "something else"
+	return "a " + n.Type.String()
 }

@@ -68,7 +68,6 @@ var only = []struct {
 	{"github.com/apache/arrow", []string{"internal/data/table"}},
 	{"github.com/spf13/cobra", []string{"cmd/dprelease", "internal/command", "internal/author"}},
 	{"github.com/jackc/pgx", []string{"internal/data/database", "ledger", "ledger/postgres"}},
-	{"cel.dev/cel-go", []string{"internal/rows/formula"}},
 	{"google.golang.org/grpc", []string{"internal/plugin/host", "internal/plugin/wire", "internal/plugin/conformance", "plugins/sdk/serve"}},
 }
 
