@@ -217,6 +217,19 @@ func TestSign(t *testing.T) {
 	}
 }
 
+// A name alone stands for no entry where there are several versions.
+func TestShowOneOfSeveral(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "catalog.json")
+	if err := os.WriteFile(file, []byte(`{"version": 1, "serial": 1, "plugins": [{"name": "a", "version": "1"}, {"name": "a", "version": "2"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "holds several versions of a", "b": "holds no plugin b", "a@1": ""} {
+		if exit, _, stderr := commandLine(t, "plugin", "show", name, "--catalog", file); (exit == 0) != (want == "") || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d: %s", name, exit, stderr)
+		}
+	}
+}
+
 // TestCheckEnds: a check that is out of time, or interrupted, says what it has found.
 func TestCheckEnds(t *testing.T) {
 	tier.Full(t, "the package internal/plugin/conformance")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +73,9 @@ func (e *environment) entryCommand(use, short, long string, run func(c *catalog.
 				x, ok = c.Only(args[0])
 			}
 			if !ok {
+				if slices.ContainsFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, args[0]+"@") }) {
+					return e.uncatalogued("%s holds several versions of %s: name one of them, as NAME@VERSION", path, args[0])
+				}
 				return e.uncatalogued("%s holds no plugin %s%s", path, args[0], command.DidYouMean("", args[0], c.Keys()))
 			}
 			return run(c, x)

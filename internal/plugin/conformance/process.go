@@ -38,6 +38,7 @@ type Process struct {
 	limits  host.Limits
 	said    *transcript
 	sees    *observer
+	about   sdk.Description // as it described itself last
 	plans   []Planned
 	planned time.Time // when the first of them was made
 
@@ -136,6 +137,9 @@ func (p *Process) Describe(ctx context.Context) (sdk.Description, error) {
 	}
 	p.enter(describing)
 	d, err := plugin.Describe(ctx)
+	if err == nil {
+		p.about = d
+	}
 	return d, p.after(err)
 }
 
