@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
@@ -34,6 +35,8 @@ type CSV struct {
 	// Contents names the columns whose Content the caller will want; nil means all. The pass that checks the file makes
 	// their digests, so that they need no pass of their own.
 	Contents []string
+
+	keep *atomic.Int64 // bytes of cells that all files of the table may still keep; nil: none
 }
 
 // Format returns FormatCSV where something is said of CSV files, else "": each file tells.
@@ -65,9 +68,14 @@ type csvBlock struct {
 	rows  int
 	sum   xxh3.Uint128   // of its bytes
 	cells []xxh3.Uint128 // by column: of the texts of its cells
+	kept  [][]byte       // by column: those texts, each behind its length; nil where a scan reads the file again
 }
 
 const csvDelimiters = ",;\t|"
+
+// csvKeep is the number of bytes of cells that opening a table may keep, so that a scan need not read and cut them again. A
+// scan then sees the bytes that were checked, whatever becomes of the file.
+const csvKeep = 64 << 20
 
 func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, error) {
 	f := &csvFile{opened: base, CSV: *o}

@@ -37,8 +37,33 @@ func (f *csvFile) check(ctx context.Context, s *splitter, first []byte, used int
 			return err
 		}
 		b.sum = xxh3.Hash128(text)
-		return f.digest(b, text, f.hashed, c)
+		if err := f.digest(b, text, f.hashed, c); err != nil {
+			return err
+		}
+		f.keepCells(b, c)
+		return nil
 	})
+}
+
+// keepCells keeps the texts of a block for scans, as long as there is room.
+func (f *csvFile) keepCells(b *csvBlock, c *cellDigests) {
+	if f.keep == nil {
+		return
+	}
+	size := int64(0)
+	for _, texts := range c.texts {
+		size += int64(len(texts))
+	}
+	if f.keep.Add(-size) < 0 {
+		f.keep.Add(size)
+		return
+	}
+	b.kept = make([][]byte, len(c.texts))
+	for col, texts := range c.texts {
+		if f.hashed[col] {
+			b.kept[col] = bytes.Clone(texts)
+		}
+	}
 }
 
 // again reads the blocks of a file once more after check.

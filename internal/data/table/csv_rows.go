@@ -1,6 +1,7 @@
 package table
 
 import (
+	"encoding/binary"
 	"io"
 	"iter"
 	"math"
@@ -106,6 +107,9 @@ func (f *csvFile) cost(b *csvBlock, col int) int64 {
 
 // unpack reads the text of the block.
 func (r *csvRows) unpack(m *arena) (err error) {
+	if r.kept() {
+		return nil
+	}
 	if r.text, err = m.get(&r.lead.out.hold, r.block.size); err != nil {
 		return err
 	}
@@ -131,7 +135,48 @@ func (s *csvStream) read(b *csvBlock, to []byte) error {
 
 var errReread = fail(CodeChanged, "", "the file changed while it was read")
 
-func (r *csvRows) decode(w *worker) (err error) {
+// kept reports whether opening the file kept the texts of all columns.
+func (r *csvRows) kept() bool {
+	return r.block.kept != nil && !slices.ContainsFunc(r.cells, func(c *csvCells) bool { return r.block.kept[c.col] == nil })
+}
+
+func (r *csvRows) decode(w *worker) error {
+	for _, c := range r.cells {
+		if err := c.begin(w.arena, r.block.rows); err != nil {
+			return err
+		}
+	}
+	read := r.cut
+	if r.kept() {
+		read = r.recall
+	}
+	if err := read(w); err != nil {
+		return err
+	}
+	for _, c := range r.cells {
+		c.out.dict = newTexts(c.texts.texts)
+	}
+	return nil
+}
+
+// recall reads the texts that opening the file kept.
+func (r *csvRows) recall(*worker) error {
+	for _, c := range r.cells {
+		left := r.block.kept[c.col]
+		for row := range r.block.rows {
+			size, n := binary.Uvarint(left)
+			end := n + int(size)
+			if err := c.add(row, unsafe.String(unsafe.SliceData(left[n:end]), size)); err != nil {
+				return err
+			}
+			left = left[end:]
+		}
+	}
+	return nil
+}
+
+// cut reads the block, and cuts its rows.
+func (r *csvRows) cut(w *worker) (err error) {
 	f, b := r.file, r.block
 	text := r.text
 	if text == nil {
@@ -145,13 +190,8 @@ func (r *csvRows) decode(w *worker) (err error) {
 	if xxh3.Hash128(text) != b.sum {
 		return errReread
 	}
-	for _, c := range r.cells {
-		if err := c.begin(w.arena, b.rows); err != nil {
-			return err
-		}
-	}
 	row := 0
-	err = f.rows(text, func(fields []string) error {
+	return f.rows(text, func(fields []string) error {
 		for _, c := range r.cells {
 			if err := c.add(row, fields[c.col]); err != nil {
 				return err
@@ -160,13 +200,6 @@ func (r *csvRows) decode(w *worker) (err error) {
 		row++
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for _, c := range r.cells {
-		c.out.dict = newTexts(c.texts.texts)
-	}
-	return nil
 }
 
 // csvCells turns the texts of a column into values.

@@ -1,12 +1,14 @@
 package table
 
 import (
+	"encoding/binary"
 	"math"
 	"math/big"
 	"math/bits"
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 )
 
 // Parse reads a text such as "2024-02-29", "2024-02-29T12:30:00", "12:30:00", "12.50", "true" or "37" as a value of the
@@ -95,16 +97,23 @@ func plainNumber(text string) (float64, bool) {
 	if len(digits) > 20 {
 		return 0, false
 	}
-	m := uint64(0)
-	for i := range len(digits) {
-		switch c := digits[i]; {
+	m, left := uint64(0), unsafe.Slice(unsafe.StringData(digits), len(digits))
+	for len(left) > 0 {
+		if len(left) >= 8 {
+			if eight, ok := eightDigits(binary.LittleEndian.Uint64(left)); ok {
+				m, left = 100_000_000*m+eight, left[8:]
+				continue
+			}
+		}
+		switch c := left[0]; {
 		case c-'0' <= 9:
 			m = 10*m + uint64(c-'0')
 		case c == '.' && point < 0:
-			point = i
+			point = len(digits) - len(left)
 		default:
 			return 0, false
 		}
+		left = left[1:]
 	}
 	k := 0
 	if n := len(digits); point >= 0 {
@@ -120,6 +129,17 @@ func plainNumber(text string) (float64, bool) {
 		x = -x
 	}
 	return x, true
+}
+
+// eightDigits reads a word of eight digits, the first in its lowest byte.
+func eightDigits(word uint64) (uint64, bool) {
+	const high, zeros, pairs = 0xf0f0f0f0f0f0f0f0, 0x3030303030303030, 0x000000ff000000ff
+	if word&high != zeros || (word+0x0606060606060606)&high != zeros {
+		return 0, false
+	}
+	word -= zeros
+	word = 10*word + word>>8 // each second byte is a number of two digits
+	return (word&pairs*(100+1_000_000<<32) + word>>16&pairs*(1+10_000<<32)) >> 32, true
 }
 
 // powersOfTen are those that fit in 64 bits.
