@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/specs"
 )
 
@@ -67,5 +68,26 @@ func TestReleaseSchemaIsPartOfReportSchema(t *testing.T) {
 		if !reflect.DeepEqual(def, report.Defs[name]) {
 			t.Errorf("%s is not as in the report", name)
 		}
+	}
+}
+
+// A report may say all that the program can believe: else it is written, and never read again.
+func TestReportSchemaHasAllBeliefs(t *testing.T) {
+	data, err := specs.FS.ReadFile("report-v1.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties struct {
+			Believed struct {
+				Items struct{ Enum []report.Belief }
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if got := schema.Properties.Believed.Items.Enum; !reflect.DeepEqual(got, report.Beliefs) {
+		t.Errorf("the schema has %v, and a report may have %v", got, report.Beliefs)
 	}
 }
