@@ -139,9 +139,9 @@ func (r *result) numbersOf(most int) (rows []shownValue, all int) {
 		for i := 0; i < c.Len() && len(rows) < most; i++ {
 			label := []string{}
 			for _, g := range groups {
-				label = append(label, g.cell(i))
+				label = append(label, cellOf(g, i))
 			}
-			rows = append(rows, shownValue{Label: strings.Join(append(label, f.Name), " "), Value: c.cell(i)})
+			rows = append(rows, shownValue{Label: strings.Join(append(label, f.Name), " "), Value: cellOf(c, i)})
 		}
 	}
 	return rows, all
@@ -166,10 +166,10 @@ func (r *result) firstValues(most int) (rows []shownValue, all int) {
 	for i, b := range bars {
 		var label []string
 		for _, g := range groups {
-			label = append(label, g.cell(i))
+			label = append(label, cellOf(g, i))
 		}
 		if r.severalColumns() {
-			label = append(label, r.columns["column"].cell(i))
+			label = append(label, cellOf(r.columns["column"], i))
 		}
 		if r.release.countsUnits() { // rows in the table, at least
 			slices.Reverse(label)

@@ -73,14 +73,14 @@ func (w words) labelled(e Release, t Table) Table {
 		if by, one := params.By.(string); one && column == "group" {
 			column = by
 		}
-		if c.Text == nil || slices.Contains(ownTexts, c.Name) {
+		if c.Texts == nil || slices.Contains(ownTexts, c.Name) {
 			continue
 		}
-		out.Columns[i].Text = make([]string, len(c.Text))
-		for k, text := range c.Text {
-			out.Columns[i].Text[k] = w.labels.ValueLabel(column, text)
+		out.Columns[i].Texts = make([]string, len(c.Texts))
+		for k, text := range c.Texts {
+			out.Columns[i].Texts[k] = w.labels.ValueLabel(column, text)
 			if e.countsUnits() { // the words of the program
-				out.Columns[i].Text[k] = w.note(text)
+				out.Columns[i].Texts[k] = w.note(text)
 			}
 		}
 	}

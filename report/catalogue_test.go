@@ -68,7 +68,7 @@ func TestNoInterval(t *testing.T) {
 // a number.
 func TestSuppressed(t *testing.T) {
 	table := Table{Columns: []Column{
-		{Name: "region", Text: []string{"north", "south"}},
+		{Name: "region", Texts: []string{"north", "south"}},
 		{Name: "estimate", Float64: []float64{120, 7777}, Blank: []bool{false, true}},
 		{Name: "noise_sd", Float64: []float64{3, 3}},
 	}}

@@ -9,7 +9,7 @@ import (
 // A spreadsheet shows the digits that the noise leaves. Ends of intervals move outward, by less than a digit.
 func TestDigitsThatNoiseLeaves(t *testing.T) {
 	table := Table{Columns: []Column{
-		{Name: "group", Text: []string{"a", "b", "c", "d"}},
+		{Name: "group", Texts: []string{"a", "b", "c", "d"}},
 		{Name: "estimate", Float64: []float64{630.1300272314942, 1234567.8, -0.0001, 5.25}}, {Name: "consistent", Float64: []float64{630, 1, -2, 5}},
 		{Name: "noise_sd", Float64: []float64{0.913279666637155, 4321, 0.2, 0}},
 		{Name: "interval_low", Float64: []float64{628.1951, 1226098.1, -0.4001, 5.25}},
@@ -21,7 +21,7 @@ func TestDigitsThatNoiseLeaves(t *testing.T) {
 		nil, {"630.13", "1234600", "0.00", "5.25"}, {"630", "0", "-2", "5"}, {"0.91", "4300", "0.20", "0"},
 		{"628.19", "1226000", "-0.41", "5.25"}, {"632.07", "1233100", "0.40", "5.25"}, nil,
 	} {
-		if got := out.Columns[i]; want != nil && !slices.Equal(got.Text, want) || want == nil && !slices.Equal(got.Float64, table.Columns[i].Float64) {
+		if got := out.Columns[i]; want != nil && !slices.Equal(got.Texts, want) || want == nil && !slices.Equal(got.Float64, table.Columns[i].Float64) {
 			t.Errorf("column %s: %v", got.Name, got)
 		}
 	}
@@ -31,7 +31,7 @@ func TestDigitsThatNoiseLeaves(t *testing.T) {
 		{Name: "interval_low", Float64: []float64{3.1176, 5}}, {Name: "interval_high", Float64: []float64{6.4021, 5}},
 	}}.WithoutNoiseDigits()
 	for i, want := range [][]string{nil, {"4.58", "5"}, {"3.11", "5"}, {"6.41", "5"}} {
-		if got := quantile.Columns[i].Text; want != nil && !slices.Equal(got, want) {
+		if got := quantile.Columns[i].Texts; want != nil && !slices.Equal(got, want) {
 			t.Errorf("quantiles, column %s: %v, want %v", quantile.Columns[i].Name, got, want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestDigitsThatNoiseLeaves(t *testing.T) {
 			}
 		}
 	}
-	months := Table{Columns: []Column{{Name: "table", Text: []string{"a"}}, {Name: "value1", Text: []string{"x"}}, {Name: "estimate", Float64: []float64{1.25}}, {Name: "noise_sd", Float64: []float64{9}}}}
+	months := Table{Columns: []Column{{Name: "table", Texts: []string{"a"}}, {Name: "value1", Texts: []string{"x"}}, {Name: "estimate", Float64: []float64{1.25}}, {Name: "noise_sd", Float64: []float64{9}}}}
 	if months.WithoutNoiseDigits().Columns[2].Float64 == nil {
 		t.Error("rows that add up lost digits")
 	}
@@ -62,8 +62,8 @@ func TestDigitsOfUnknownNoise(t *testing.T) {
 		}
 		out := map[string]string{}
 		for _, c := range in.WithoutNoiseDigits().Columns {
-			if out[c.Name] = "all"; c.Text != nil {
-				out[c.Name] = c.Text[0]
+			if out[c.Name] = "all"; c.Texts != nil {
+				out[c.Name] = c.Texts[0]
 			}
 		}
 		return out

@@ -22,8 +22,8 @@ func TestFlags(t *testing.T) {
 		{[]float64{100, 50}, []float64{90, 0}, []float64{110, 4000}, []string{"", ""}, "poor", "mostly noise", "a 100 ± 10, b 100 (0–4000)"},
 	} {
 		r := &report.Report{Releases: []report.Release{{Name: "m", From: "all", Interval: "95", Mechanism: report.Mechanism{Name: "mean"}}}}
-		table := report.Table{Columns: []report.Column{{Name: "town", Text: []string{"a", "b"}}, {Name: "estimate", Float64: c.estimate},
-			{Name: "interval_low", Float64: c.low}, {Name: "interval_high", Float64: c.high}, {Name: "flag", Text: c.flags}}}
+		table := report.Table{Columns: []report.Column{{Name: "town", Texts: []string{"a", "b"}}, {Name: "estimate", Float64: c.estimate},
+			{Name: "interval_low", Float64: c.low}, {Name: "interval_high", Float64: c.high}, {Name: "flag", Texts: c.flags}}}
 		b := report.Briefs(r, map[string]report.Table{"m": table})[0]
 		if text := strings.ReplaceAll(strings.ReplaceAll(b.Values, "\u202f", " "), "\u00a0", " "); b.Grade != c.grade || b.Label != c.label || text != c.text {
 			t.Errorf("%+v, want %s, %s, %s", b, c.grade, c.label, c.text)
@@ -35,7 +35,7 @@ func TestFlags(t *testing.T) {
 func TestTerminalHasLabels(t *testing.T) {
 	r := &report.Report{Releases: []report.Release{{Name: "m", From: "all", By: []string{"town"}, Interval: "95", Mechanism: report.Mechanism{Name: "mean"}}},
 		Publication: &report.Publication{Labels: map[string]string{"m": "Mean income", "town": "Municipality", "town = a": "Aachen"}}}
-	table := report.Table{Columns: []report.Column{{Name: "town", Text: []string{"a", "b"}}, {Name: "estimate", Float64: []float64{100, 200}},
+	table := report.Table{Columns: []report.Column{{Name: "town", Texts: []string{"a", "b"}}, {Name: "estimate", Float64: []float64{100, 200}},
 		{Name: "interval_low", Float64: []float64{90, 190}}, {Name: "interval_high", Float64: []float64{110, 210}}}}
 	for _, detail := range []bool{false, true} {
 		var out strings.Builder
@@ -63,8 +63,8 @@ func TestUnitsByTheirRows(t *testing.T) {
 	for i, x := range estimate {
 		low[i], high[i] = x-2*noise[i], x+2*noise[i]
 	}
-	table := report.Table{Columns: []report.Column{{Name: "column", Text: []string{"rows", "units", "units", "units", "units"}},
-		{Name: "figure", Text: []string{"in the table", "with 1 row", "with 2 rows", "with 3 rows", "with 4 rows or more"}},
+	table := report.Table{Columns: []report.Column{{Name: "column", Texts: []string{"rows", "units", "units", "units", "units"}},
+		{Name: "figure", Texts: []string{"in the table", "with 1 row", "with 2 rows", "with 3 rows", "with 4 rows or more"}},
 		{Name: "estimate", Float64: estimate}, {Name: "noise_sd", Float64: noise}, {Name: "interval_low", Float64: low}, {Name: "interval_high", Float64: high}}}
 	for _, c := range []struct {
 		limits *report.Limits

@@ -200,7 +200,7 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		v.Noise = noiseText(w, share, len(shares) > 1)
 		drowned = share > 0.5
 	}
-	flags := r.columns["flag"].Text
+	flags := r.columns["flag"].Texts
 	blank, reason := 0, ""
 	oneEnd := r.oneEnds()
 	for i, f := range flags {

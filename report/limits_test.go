@@ -53,7 +53,7 @@ func TestLimits(t *testing.T) {
 // A selection that let no value through is no result, whatever it read.
 func TestVerdictOfNoKey(t *testing.T) {
 	e := Release{Name: "n", From: "all", Keys: &Keys{Column: "town"}}
-	one := result{w: wordsIn("en"), release: e, table: Table{Columns: []Column{{Name: "town", Text: []string{}}, {Name: "estimate", Float64: []float64{}}}}}
+	one := result{w: wordsIn("en"), release: e, table: Table{Columns: []Column{{Name: "town", Texts: []string{}}, {Name: "estimate", Float64: []float64{}}}}}
 	one.index()
 	if v := one.verdict(&Report{}, 0); v.Grade != "poor" || v.Label != "no value" || !strings.Contains(v.Text, "town") {
 		t.Errorf("%+v", v)

@@ -21,7 +21,7 @@ type marginal struct {
 // tables are the tables of one and of two columns, in the order of the release, and how many
 // there are in all. It keeps the rows of those alone: a release may have millions.
 func (r *result) tables() (lines, heats []marginal, all int) {
-	names := r.columns["table"].Text
+	names := r.columns["table"].Texts
 	seen := map[string]*marginal{}
 	var order []string
 	var m *marginal
@@ -68,7 +68,7 @@ func (r *result) marginals(id string) {
 		if len(m.columns) == 1 {
 			one.rows(place, title, bars, l, []Column{one.columns[m.columns[0]]})
 		} else {
-			one.heat(place, title, one.columns[m.columns[0]].Text, one.columns[m.columns[1]].Text, bars)
+			one.heat(place, title, one.columns[m.columns[0]].Texts, one.columns[m.columns[1]].Texts, bars)
 			noise = append(noise, one.typicalNoise(bars))
 		}
 		r.pictures = append(r.pictures,
@@ -100,10 +100,10 @@ func (t Table) picked(m marginal) Table {
 				name = column
 			}
 		}
-		if name == c.Name && c.Text != nil {
+		if name == c.Name && c.Texts != nil {
 			continue // the name of the table, and values of other tables
 		}
-		one := c.some(m.rows)
+		one := c.Pick(m.rows)
 		one.Name = name
 		out.Columns = append(out.Columns, one)
 	}

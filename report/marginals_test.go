@@ -15,8 +15,8 @@ func TestMarginals(t *testing.T) {
 	first, second, third := report.Column{Name: "value1"}, report.Column{Name: "value2"}, report.Column{Name: "value3"}
 	estimate, sd := report.Column{Name: "estimate"}, report.Column{Name: "noise_sd"}
 	add := func(name, a, b, c string, x float64) {
-		names.Text = append(names.Text, name)
-		first.Text, second.Text, third.Text = append(first.Text, a), append(second.Text, b), append(third.Text, c)
+		names.Texts = append(names.Texts, name)
+		first.Texts, second.Texts, third.Texts = append(first.Texts, a), append(second.Texts, b), append(third.Texts, c)
 		estimate.Float64, sd.Float64 = append(estimate.Float64, x), append(sd.Float64, 3)
 	}
 	add("total", "", "", "", 321)

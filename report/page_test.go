@@ -206,7 +206,7 @@ func TestPageEscapes(t *testing.T) {
 	evil := `</style><script>alert(1)</script>" onload="x`
 	r.Job.Name, r.Dataset.ID, r.Draws[1].Name, r.Releases[0].Name = evil, evil, evil, evil
 	r.Releases[0].Verdict, r.Releases[0].Expected[0].Note, r.Releases[0].Files[0].Path = evil, evil, evil
-	values[evil] = report.Table{Columns: []report.Column{{Name: evil, Text: []string{evil}}}}
+	values[evil] = report.Table{Columns: []report.Column{{Name: evil, Texts: []string{evil}}}}
 	if page := html(t, draw(t, r), r, values, false); strings.Contains(page, "<script") || strings.Contains(page, `" onload`) {
 		t.Error("a text became markup")
 	}
@@ -294,7 +294,7 @@ func BenchmarkLargePage(b *testing.B) {
 			r, values := load(b, "schools")
 			table := report.Table{Columns: []report.Column{{Name: "group"}, {Name: "estimate"}, {Name: "noise_sd"}}}
 			for i := range rows {
-				table.Columns[0].Text = append(table.Columns[0].Text, fmt.Sprint("g", i))
+				table.Columns[0].Texts = append(table.Columns[0].Texts, fmt.Sprint("g", i))
 				table.Columns[1].Float64, table.Columns[2].Float64 = append(table.Columns[1].Float64, float64(i)), append(table.Columns[2].Float64, 1)
 			}
 			values[r.Releases[0].Name] = table

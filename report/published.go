@@ -28,13 +28,13 @@ func (e Release) Rows(t Table) (rows []Row, alone bool) {
 	if one.has("estimate") {
 		bars, _ = one.bars()
 	}
-	noise := one.columns["noise_sd"].numbers()
+	noise := numbersOf(one.columns["noise_sd"])
 	if one.has("kind", "name", "value") {
-		noise = one.columns["noise_se"].numbers()
+		noise = numbersOf(one.columns["noise_se"])
 	}
 	whole := make([]bool, len(t.Columns))
 	for k, c := range t.Columns {
-		whole[k] = c.Noisy() && c.whole()
+		whole[k] = Noisy(c) && isWhole(c)
 	}
 	rows = make([]Row, t.rows())
 	for i := range rows {
@@ -52,7 +52,7 @@ func (e Release) Rows(t Table) (rows []Row, alone bool) {
 			if size > 0 && whole[k] {
 				size = max(size, 10)
 			}
-			rows[i].Cells = append(rows[i].Cells, c.published(i, size))
+			rows[i].Cells = append(rows[i].Cells, publishedCell(c, i, size))
 		}
 	}
 	return rows, alone
@@ -76,9 +76,9 @@ func (r *Row) judge(b bar, level float64) {
 	}
 }
 
-// whole reports whether a column holds whole numbers alone: counts, which have no digits behind the point however small their noise.
-func (c Column) whole() bool {
-	return !slices.ContainsFunc(c.numbers(), func(x float64) bool { return x != math.Trunc(x) && !math.IsNaN(x) })
+// isWhole reports whether a column holds whole numbers alone: counts, which have no digits behind the point however small their noise.
+func isWhole(c Column) bool {
+	return !slices.ContainsFunc(numbersOf(c), func(x float64) bool { return x != math.Trunc(x) && !math.IsNaN(x) })
 }
 
 // level is the level of the intervals of a release, as a share.
@@ -89,18 +89,18 @@ func (e Release) level() float64 {
 	return 0.95
 }
 
-// published writes value i of a column for a program. Edges, ranks and whole numbers without noise keep their digits.
-func (c Column) published(i int, noise float64) string {
+// publishedCell writes value i of a column for a program. Edges, ranks and whole numbers without noise keep their digits.
+func publishedCell(c Column, i int, noise float64) string {
 	switch {
-	case i < len(c.Blank) && c.Blank[i], i < len(c.Float64) && math.IsNaN(c.Float64[i]):
+	case c.Hidden(i), i < len(c.Float64) && math.IsNaN(c.Float64[i]):
 		return ""
-	case i < len(c.Text):
-		return c.Text[i]
-	case c.Noisy() && i < len(c.Float64):
+	case i < len(c.Texts):
+		return c.Texts[i]
+	case Noisy(c) && i < len(c.Float64):
 		if text := meaningful(c.Float64[i], noise); text != "" {
 			return unsigned(text)
 		}
-	case c.Noisy() && i < len(c.Int64):
+	case Noisy(c) && i < len(c.Int64):
 		if text := meaningful(float64(c.Int64[i]), noise); text != "" {
 			return unsigned(text)
 		}
@@ -111,7 +111,7 @@ func (c Column) published(i int, noise float64) string {
 	case slices.Contains([]string{"lower", "upper", "quantile"}, c.Name) && i < len(c.Float64):
 		return strconv.FormatFloat(c.Float64[i], 'f', -1, 64)
 	}
-	return c.cell(i)
+	return cellOf(c, i)
 }
 
 // unsigned takes the sign from a number that was rounded to zero.
@@ -123,7 +123,7 @@ func unsigned(text string) string {
 }
 
 // Noisy reports whether a column holds values or their errors, which a publication rounds and may leave blank.
-func (c Column) Noisy() bool {
+func Noisy(c Column) bool {
 	return slices.Contains(noisy, c.Name) || slices.Contains([]string{"value", "noise_se", "standard_error"}, c.Name)
 }
 

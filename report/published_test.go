@@ -24,7 +24,7 @@ func TestRowsOfCounts(t *testing.T) {
 	if alone || math.Abs(rows[0].Relative-2.8/547) > 1e-12 {
 		t.Errorf("%v %v", alone, rows[0])
 	}
-	if got := (Column{Name: "estimate", Float64: []float64{-3}}).published(0, 100); got != "0" {
+	if got := publishedCell(Column{Name: "estimate", Float64: []float64{-3}}, 0, 100); got != "0" {
 		t.Errorf("%q", got)
 	}
 }

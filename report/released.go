@@ -114,8 +114,8 @@ func (p *Publication) ReleasedValues(e Release, t Table) (all []Released) {
 			case "flag", "status", "quality": // of the value, not of what it is about
 				continue
 			}
-			if c.Text != nil || c.Name == "quantile" || r.edges() != nil && (c.Name == "lower" || c.Name == "upper") {
-				parts = append(parts, c.cell(i))
+			if c.Texts != nil || c.Name == "quantile" || r.edges() != nil && (c.Name == "lower" || c.Name == "upper") {
+				parts = append(parts, cellOf(c, i))
 			}
 		}
 		return parts
@@ -168,7 +168,7 @@ func Digits(x, noise float64) string {
 
 // effects are the coefficients of a regression in their own units.
 func (r *result) effects() []bar {
-	values, noise, both := r.columns["value"].numbers(), r.columns["noise_se"].numbers(), r.columns["standard_error"].numbers()
+	values, noise, both := numbersOf(r.columns["value"]), numbersOf(r.columns["noise_se"]), numbersOf(r.columns["standard_error"])
 	var out []bar
 	for i, v := range values {
 		b := bar{value: v, low: v, high: v, suppressed: math.IsNaN(v), sampled: true}

@@ -18,10 +18,10 @@ func (r *result) rows(id, title string, bars []bar, l legend, groups []Column) {
 	for i, b := range bars {
 		var label []string
 		for _, g := range groups {
-			label = append(label, g.cell(i))
+			label = append(label, cellOf(g, i))
 		}
 		if several && !split {
-			label = append(label, columns.cell(i))
+			label = append(label, cellOf(columns, i))
 		}
 		if q := r.columns["quantile"]; i < q.Len() {
 			label = append(label, r.rank(q.Float64[i]))
@@ -32,7 +32,7 @@ func (r *result) rows(id, title string, bars []bar, l legend, groups []Column) {
 		b.label = strings.Join(label, " · ")
 		part := ""
 		if split {
-			part = columns.cell(i)
+			part = cellOf(columns, i)
 		}
 		if _, ok := parts[part]; !ok {
 			order = append(order, part)
@@ -124,7 +124,7 @@ func middle(all []float64) float64 {
 // coefficients draws those of a regression in standard errors, because each has a unit of
 // its own. Without standard errors there is nothing to compare them by.
 func (r *result) coefficients(id string) {
-	kinds, names := r.columns["kind"].Text, r.columns["name"].Text
+	kinds, names := r.columns["kind"].Texts, r.columns["name"].Texts
 	var bars []bar
 	for i, b := range r.effects() {
 		if i >= len(kinds) || kinds[i] != "coefficient" || b.half == 0 || names[i] == "(intercept)" {

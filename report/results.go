@@ -157,12 +157,12 @@ func (r *result) draw(id string) {
 		for i, e := range edges {
 			labels[i] = plain(e[0], 4) + "–" + plain(e[1], 4)
 		}
-		r.heat(id, title, groups[0].Text, labels, bars)
+		r.heat(id, title, groups[0].Texts, labels, bars)
 	case r.has("quantile") && len(groups) == 0 && n >= 3 && !r.severalColumns():
 		r.pictures = append(r.pictures, quantiles(r.w, id, title, r.about(), r.columns["quantile"].Float64, bars))
 		r.under = append(r.under, r.w.t("result.no_interval"))
 	case len(groups) == 2 && !r.has("quantile") && n <= mostHeatCells && n > 6:
-		r.heat(id, title, groups[0].Text, groups[1].Text, bars)
+		r.heat(id, title, groups[0].Texts, groups[1].Texts, bars)
 		r.under = append(r.under, r.w.t("result.heat"))
 		if l.noise != "" {
 			r.under = append(r.under, r.w.t("result.heat_noise", Rounded(r.typicalNoise(bars), r.typicalNoise(bars))))
@@ -199,11 +199,11 @@ func (r *result) has(names ...string) bool {
 	return true
 }
 
-func (r *result) severalColumns() bool { return r.columns["column"].varies() }
+func (r *result) severalColumns() bool { return varies(r.columns["column"]) }
 
 // about is the column that a release is about, "" where it does not say.
 func (r *result) about() string {
-	if c := r.columns["column"].Text; len(c) > 0 {
+	if c := r.columns["column"].Texts; len(c) > 0 {
 		return c[0]
 	}
 	return ""
@@ -214,7 +214,7 @@ func (r *result) groups() []Column {
 	var out []Column
 	for _, c := range r.table.Columns {
 		mark := c.Name == "quality" && !slices.Contains(r.release.By, c.Name) // of relative errors
-		if c.Text != nil && c.Name != "column" && c.Name != "flag" && !mark && c.varies() {
+		if c.Texts != nil && c.Name != "column" && c.Name != "flag" && !mark && varies(c) {
 			out = append(out, c)
 		}
 	}
@@ -258,7 +258,7 @@ func (r *result) expected(i int) *ExpectedError {
 			continue
 		}
 		for _, name := range []string{"column", "quantile", "category"} {
-			if c := r.columns[name]; i < c.Len() && e.Note != "" && e.Note == c.cell(i) {
+			if c := r.columns[name]; i < c.Len() && e.Note != "" && e.Note == cellOf(c, i) {
 				return e
 			}
 		}
@@ -279,18 +279,18 @@ func (r *result) expected(i int) *ExpectedError {
 // as the noise, never as an interval for the population's value (P30).
 func (r *result) bars() ([]bar, legend) {
 	value, sd := r.columns["estimate"], r.columns["noise_sd"]
-	low, high := r.columns["noise_low"].numbers(), r.columns["noise_high"].numbers()
-	from, to := r.columns["interval_low"].numbers(), r.columns["interval_high"].numbers()
-	sampled, flags := r.release.sampled(), r.columns["flag"].Text
+	low, high := numbersOf(r.columns["noise_low"]), numbersOf(r.columns["noise_high"])
+	from, to := numbersOf(r.columns["interval_low"]), numbersOf(r.columns["interval_high"])
+	sampled, flags := r.release.sampled(), r.columns["flag"].Texts
 	if !sampled && r.has("interval_low") { // it is the interval of the noise
 		low, high, from, to = from, to, low, high
 	}
-	sds, released := sd.numbers(), false
+	sds, released := numbersOf(sd), false
 	l := legend{names: r.w}
 	sure, worst, assumed := true, false, false
 	var out []bar
 	oneEnd := r.oneEnds()
-	for i, v := range value.numbers() {
+	for i, v := range numbersOf(value) {
 		b := bar{value: v, low: v, high: v, suppressed: math.IsNaN(v), sampled: sampled}
 		if i < len(flags) {
 			b.flag = r.w.note(flags[i])
@@ -356,7 +356,7 @@ func (r *result) bars() ([]bar, legend) {
 
 // oneEnds returns a function that says of a row what its interval says if it has one end, and "" where it has two or none.
 func (r *result) oneEnds() func(i int) string {
-	low, high := r.columns["interval_low"].numbers(), r.columns["interval_high"].numbers()
+	low, high := numbersOf(r.columns["interval_low"]), numbersOf(r.columns["interval_high"])
 	return func(i int) string {
 		if i >= len(low) || i >= len(high) || math.IsNaN(low[i]) == math.IsNaN(high[i]) {
 			return ""

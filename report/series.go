@@ -64,13 +64,13 @@ func (r *result) readSeries() *overTime {
 		names = append(names, c.Name)
 	}
 	o.keyed = strings.Join(names, " · ")
-	periods, kinds, flags := r.columns["period"].Text, r.columns["kind"].Text, r.columns["flag"].Text
-	sds, low, high := r.columns["sd"].numbers(), r.columns["low"].numbers(), r.columns["high"].numbers()
+	periods, kinds, flags := r.columns["period"].Texts, r.columns["kind"].Texts, r.columns["flag"].Texts
+	sds, low, high := numbersOf(r.columns["sd"]), numbersOf(r.columns["low"]), numbersOf(r.columns["high"])
 	seen, known := map[figureOf]bool{}, map[string]bool{}
-	for i, v := range r.columns["value"].numbers() {
+	for i, v := range numbersOf(r.columns["value"]) {
 		var key []string
 		for _, c := range keys {
-			key = append(key, c.cell(i))
+			key = append(key, cellOf(c, i))
 		}
 		at := figureOf{kinds[i], periods[i], strings.Join(key, " · ")}
 		if first := (figureOf{kind: at.kind, period: at.period}); !seen[first] {
@@ -117,8 +117,8 @@ func (t Table) seriesKeys() (keys []Column) {
 	var numbers []Column
 	for _, c := range t.Columns {
 		switch {
-		case slices.Contains(seriesColumns, c.Name) || c.Name == "flag" || !c.varies():
-		case c.Text != nil:
+		case slices.Contains(seriesColumns, c.Name) || c.Name == "flag" || !varies(c):
+		case c.Texts != nil:
 			keys = append(keys, c)
 		default:
 			numbers = append(numbers, c)
@@ -129,7 +129,7 @@ func (t Table) seriesKeys() (keys []Column) {
 		var at []string
 		for _, c := range t.Columns {
 			if c.Name == "period" || c.Name == "kind" || slices.ContainsFunc(keys, func(k Column) bool { return k.Name == c.Name }) {
-				at = append(at, c.cell(i))
+				at = append(at, cellOf(c, i))
 			}
 		}
 		if one := strings.Join(at, "\x00"); seen[one] {
@@ -142,9 +142,9 @@ func (t Table) seriesKeys() (keys []Column) {
 }
 
 // varies reports whether a column has two different values.
-func (c Column) varies() bool {
+func varies(c Column) bool {
 	for i := range c.Len() {
-		if c.cell(i) != c.cell(0) {
+		if cellOf(c, i) != cellOf(c, 0) {
 			return true
 		}
 	}
@@ -172,8 +172,8 @@ func (r *result) latest() Table {
 	kind := r.over.main()
 	period := r.over.last(kind)
 	var m marginal
-	for i, k := range r.columns["kind"].Text {
-		if k == kind && r.columns["period"].Text[i] == period {
+	for i, k := range r.columns["kind"].Texts {
+		if k == kind && r.columns["period"].Texts[i] == period {
 			m.rows = append(m.rows, i)
 		}
 	}
@@ -183,7 +183,7 @@ func (r *result) latest() Table {
 		if c.Name == "period" || c.Name == "kind" {
 			continue
 		}
-		c = c.some(m.rows)
+		c = c.Pick(m.rows)
 		if name, ok := named[c.Name]; ok {
 			c.Name = name
 		}

@@ -9,10 +9,10 @@ import (
 func TestKeysOfSeries(t *testing.T) {
 	columns := func(more ...Column) Table {
 		return Table{Columns: append([]Column{
-			{Name: "period", Text: []string{"1", "1", "2", "2"}}, {Name: "kind", Text: []string{"month", "month", "month", "month"}},
+			{Name: "period", Texts: []string{"1", "1", "2", "2"}}, {Name: "kind", Texts: []string{"month", "month", "month", "month"}},
 			{Name: "value", Float64: []float64{1, 2, 3, 4}}}, more...)}
 	}
-	region := Column{Name: "region", Text: []string{"north", "south", "north", "south"}}
+	region := Column{Name: "region", Texts: []string{"north", "south", "north", "south"}}
 	count := Column{Name: "count", Float64: []float64{1.5, 2.5, 3.5, 4.5}}
 	edge := Column{Name: "from", Float64: []float64{0, 10, 0, 10}}
 	for _, c := range []struct {

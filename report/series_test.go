@@ -42,9 +42,9 @@ func overTime(periods int, keys []string, figure func(period, key int) float64) 
 	for p := range periods {
 		for k, key := range keys {
 			x := figure(p, k)
-			c["period"].Text = append(c["period"].Text, fmt.Sprintf("%d-%02d", 2024+p/12, p%12+1))
-			c["kind"].Text = append(c["kind"].Text, "month")
-			c["town"].Text = append(c["town"].Text, key)
+			c["period"].Texts = append(c["period"].Texts, fmt.Sprintf("%d-%02d", 2024+p/12, p%12+1))
+			c["kind"].Texts = append(c["kind"].Texts, "month")
+			c["town"].Texts = append(c["town"].Texts, key)
 			for name, v := range map[string]float64{"value": x, "sd": 2, "low": x - 4, "high": x + 4} {
 				c[name].Float64, c[name].Blank = append(c[name].Float64, v), append(c[name].Blank, math.IsNaN(x))
 			}

@@ -7,35 +7,27 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/say/document"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // Table is a released table, for the page. Values stand in no report.json: two
 // runs of one job give the same report.
 type Table struct{ Columns []Column }
 
-// Column is one column of a released table; one of the three is set.
-type Column struct {
-	Name    string
-	Float64 []float64
-	Int64   []int64
-	Text    []string
-	Blank   []bool // values that are not shown, nil for none
-}
+// Column is one column of a released table.
+type Column = columns.Column
 
-// Len is the number of its values.
-func (c Column) Len() int { return max(len(c.Float64), len(c.Int64), len(c.Text)) }
+func isNumeric(c Column) bool { return c.Texts == nil }
 
-func (c Column) numeric() bool { return c.Text == nil }
-
-// numbers are the values of a column of numbers; one that is not shown is none.
-func (c Column) numbers() []float64 {
-	if c.Text != nil {
+// numbersOf are the values of a column of numbers; one that is not shown is none.
+func numbersOf(c Column) []float64 {
+	if c.Texts != nil {
 		return nil
 	}
 	out := make([]float64, c.Len())
 	for i := range out {
 		switch {
-		case i < len(c.Blank) && c.Blank[i]:
+		case c.Hidden(i):
 			out[i] = math.NaN()
 		case c.Int64 != nil:
 			out[i] = float64(c.Int64[i])
@@ -46,48 +38,25 @@ func (c Column) numbers() []float64 {
 	return out
 }
 
-// some is the column with some of its rows.
-func (c Column) some(rows []int) Column {
-	one := Column{Name: c.Name}
-	for _, i := range rows {
-		switch {
-		case c.Text != nil:
-			one.Text = append(one.Text, c.Text[i])
-		case c.Int64 != nil:
-			one.Int64 = append(one.Int64, c.Int64[i])
-		default:
-			one.Float64 = append(one.Float64, c.Float64[i])
-		}
-		one.Blank = append(one.Blank, i < len(c.Blank) && c.Blank[i])
-	}
-	return one
-}
-
 // part is the rows of a table from one up to another, which share its memory.
 func (t Table) part(from, to int) (out Table) {
 	for _, c := range t.Columns {
-		c.Float64, c.Int64, c.Text, c.Blank = between(c.Float64, from, to), between(c.Int64, from, to), between(c.Text, from, to),
-			between(c.Blank, from, to)
-		out.Columns = append(out.Columns, c)
+		out.Columns = append(out.Columns, c.Part(from, to))
 	}
 	return out
 }
 
-func between[T any](values []T, from, to int) []T {
-	return values[min(from, len(values)):min(to, len(values))]
-}
-
-// cell prints one value with seven significant digits; the files have them all.
-func (c Column) cell(i int) string {
+// cellOf prints one value with seven significant digits; the files have them all.
+func cellOf(c Column, i int) string {
 	switch {
-	case i < len(c.Blank) && c.Blank[i]:
+	case c.Hidden(i):
 		return ""
 	case i < len(c.Float64):
 		return plain(c.Float64[i], 7)
 	case i < len(c.Int64):
 		return strconv.FormatInt(c.Int64[i], 10)
-	case i < len(c.Text):
-		return c.Text[i]
+	case i < len(c.Texts):
+		return c.Texts[i]
 	}
 	return ""
 }
@@ -138,7 +107,7 @@ func (t Table) WithoutNoiseDigits() Table {
 				texts[row] = strconv.FormatFloat(x, 'g', -1, 64)
 			}
 		}
-		c.Float64, c.Text = nil, texts
+		c.Float64, c.Texts = nil, texts
 	}
 	return out
 }
@@ -192,7 +161,7 @@ func (t Table) noise() (with []string, noise []float64) {
 	}
 	at := map[string][]float64{}
 	for _, c := range t.Columns {
-		at[c.Name] = c.numbers()
+		at[c.Name] = numbersOf(c)
 	}
 	low, high := at["interval_low"], at["interval_high"]
 	if noise = at[of]; noise == nil && len(low) == len(high) {
@@ -219,24 +188,24 @@ func (t Table) grid(w words) *document.Table {
 	}
 	var g document.Table
 	for _, c := range t.Columns {
-		g.Head = append(g.Head, document.Head{Name: w.labels.Label(c.Name), Number: c.numeric()})
+		g.Head = append(g.Head, document.Head{Name: w.labels.Label(c.Name), Number: isNumeric(c)})
 	}
 	with, noise := t.noise()
 	marked := slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == "kind" })
 	for i := range t.rows() {
 		row := make([]document.Cell, len(t.Columns))
 		for k, c := range t.Columns {
-			text := c.cell(i)
+			text := cellOf(c, i)
 			if c.Name == "flag" || marked && (c.Name == "kind" || c.Name == "name") { // the words of the program
 				text = w.note(text)
 			}
 			switch {
-			case text == "" && c.numeric(), i < len(c.Float64) && math.IsNaN(c.Float64[i]):
+			case text == "" && isNumeric(c), i < len(c.Float64) && math.IsNaN(c.Float64[i]):
 				text = "×" // suppressed
 			case i < len(c.Float64) && i < len(noise) && slices.Contains(with, c.Name):
 				text = Rounded(c.Float64[i], noise[i])
 			}
-			row[k] = document.Cell{Text: text, Number: c.numeric(), Whole: t.isSeries() && (c.Name == "period" || c.Name == "kind")}
+			row[k] = document.Cell{Text: text, Number: isNumeric(c), Whole: t.isSeries() && (c.Name == "period" || c.Name == "kind")}
 		}
 		g.Rows = append(g.Rows, row)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/store/call"
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/columns"
 	"github.com/dprelease/dprelease/stores/storetest"
 )
 
@@ -110,5 +111,5 @@ func people(n int) table.Release {
 	for i := range n {
 		x[i], g[i], u[i] = float64(i%11), []string{"a", "b"}[i%2], fmt.Sprint("u", i%8)
 	}
-	return table.Release{Columns: []table.ReleaseColumn{{Name: "x", Float64: x}, {Name: "g", Text: g}, {Name: "u", Text: u}}}
+	return table.Release{Columns: []columns.Column{{Name: "x", Float64: x}, {Name: "g", Texts: g}, {Name: "u", Texts: u}}}
 }

@@ -14,13 +14,14 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // writeParts writes a table of two rows in each of many files, in every format.
 func writeParts(t *testing.T, dir string, files int) {
 	t.Helper()
 	for i := range files {
-		r := table.Release{Columns: []table.ReleaseColumn{
+		r := table.Release{Columns: []columns.Column{
 			{Name: "x", Float64: []float64{float64(i % 10), 5}}, {Name: "u", Int64: []int64{int64(i), int64(i + 1)}}}}
 		text := fmt.Sprintf("x,u\n%d,%d\n5,%d\n", i%10, i, i+1)
 		var packed bytes.Buffer

@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/builtin"
+	"github.com/dprelease/dprelease/plugins/columns"
 	"github.com/dprelease/dprelease/plugins/linear"
 )
 
@@ -190,18 +191,18 @@ type person struct {
 // people makes a table of n rows; some of them are changed.
 func people(n int, change func(i int, p *person)) table.Release {
 	x, z, y, g, h, u, who := make([]float64, n), make([]float64, n), make([]float64, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	valid := make([]bool, n)
+	blank := make([]bool, n)
 	for i := range n {
 		p := person{x: float64(i % 11), z: float64(i % 7), y: float64(i % 2), g: []string{"a", "b"}[i%2], h: []string{"a", "b", "c"}[i%3], who: fmt.Sprint("p", i%150), present: true}
 		if change != nil {
 			change(i, &p)
 		}
-		x[i], z[i], y[i], g[i], h[i], valid[i], u[i] = p.x, p.z, p.y, p.g, p.h, p.present, fmt.Sprint("u", i%8)
+		x[i], z[i], y[i], g[i], h[i], blank[i], u[i] = p.x, p.z, p.y, p.g, p.h, !p.present, fmt.Sprint("u", i%8)
 		who[i] = p.who
 	}
-	return table.Release{Columns: []table.ReleaseColumn{{Name: "x", Float64: x, Valid: valid}, {Name: "z", Float64: z, Valid: valid},
-		{Name: "y", Float64: y}, {Name: "g", Text: g}, {Name: "h", Text: h}, {Name: "u", Text: u}, {Name: "who", Text: who},
-		{Name: "secret", Text: slices.Repeat([]string{canaryText}, n)}}}
+	return table.Release{Columns: []columns.Column{{Name: "x", Float64: x, Blank: blank}, {Name: "z", Float64: z, Blank: blank},
+		{Name: "y", Float64: y}, {Name: "g", Texts: g}, {Name: "h", Texts: h}, {Name: "u", Texts: u}, {Name: "who", Texts: who},
+		{Name: "secret", Texts: slices.Repeat([]string{canaryText}, n)}}}
 }
 
 // seen is all that leaves a run but the released values.

@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	figure "github.com/dprelease/dprelease/internal/say/figure/plot"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 var (
@@ -82,7 +83,7 @@ func generated(b *testing.B, rows, files int, engine string) string {
 		x[i], y[i] = float64(uint32(i)*2654435761%100000)/100, []string{"a", "b", "c", "d"}[i*31%7%4]
 	}
 	var data bytes.Buffer
-	err := table.WriteParquet(&data, table.Release{Columns: []table.ReleaseColumn{{Name: "x", Float64: x}, {Name: "g", Text: y}}})
+	err := table.WriteParquet(&data, table.Release{Columns: []columns.Column{{Name: "x", Float64: x}, {Name: "g", Texts: y}}})
 	for i := range files { // copies: links to one file are one file
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("t-%03d.parquet", i)), data.Bytes(), 0o600)

@@ -41,29 +41,21 @@ func WriteReports(out *Folder, page *report.Page, rep *report.Report, values map
 func ValuesOf(results map[string]sdk.Result) map[string]report.Table {
 	all := make(map[string]report.Table, len(results))
 	for name, result := range results {
-		all[name] = tableOf(result)
+		all[name] = report.Table{Columns: result.Columns}
 	}
 	return all
 }
 
-func tableOf(r sdk.Result) (t report.Table) {
-	for _, c := range r.Columns {
-		t.Columns = append(t.Columns, report.Column{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.Texts, Blank: c.Blank})
-	}
-	return t
-}
-
 // WriteFiles writes one release in every format of the job.
 func WriteFiles(out *Folder, entry *report.Release, result sdk.Result, formats []string) error {
-	values := tableOf(result)
-	content := asTable(values)
+	values := report.Table{Columns: result.Columns}
 	if entry.Verdict == "" {
 		entry.Verdict = result.Verdict()
 	}
 	for _, format := range formats {
-		name, content := entry.Name+"."+format, content
+		name, content := entry.Name+"."+format, table.Release(values)
 		if format == "csv" {
-			content = asTable(values.WithoutNoiseDigits())
+			content = table.Release(values.WithoutNoiseDigits())
 		}
 		sum, err := out.write(name, 0o644, func(w io.Writer) error { return writers[format](w, content) })
 		if err != nil {
@@ -77,18 +69,6 @@ func WriteFiles(out *Folder, entry *report.Release, result sdk.Result, formats [
 // writers are the formats of a job's output.
 var writers = map[string]func(io.Writer, table.Release) error{
 	"parquet": table.WriteParquet, "arrow": table.WriteArrow, "csv": table.WriteCSV, "json": table.WriteJSON,
-}
-
-func asTable(r report.Table) table.Release {
-	var out table.Release
-	for _, c := range r.Columns {
-		column := table.ReleaseColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.Text}
-		for _, blank := range c.Blank { // of all values, or nil
-			column.Valid = append(column.Valid, !blank)
-		}
-		out.Columns = append(out.Columns, column)
-	}
-	return out
 }
 
 // WriteSidecar writes the metadata of one release.

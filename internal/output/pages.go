@@ -71,7 +71,7 @@ func readBinary(ctx context.Context, path string, fields []report.Field) (report
 			c, v := &t.Columns[i], b.Columns[i]
 			for k := range b.Rows {
 				if v.Null(k) {
-					stored.Blank(c, c.Len()+k)
+					c.Hide(c.Len() + k)
 				}
 			}
 			switch {
@@ -81,7 +81,7 @@ func readBinary(ctx context.Context, path string, fields []report.Field) (report
 				c.Int64 = append(c.Int64, v.Int64[:b.Rows]...)
 			case f.Type == "string" && v.Codes != nil:
 				for _, k := range v.Codes[:b.Rows] {
-					c.Text = append(c.Text, v.Dict[k])
+					c.Texts = append(c.Texts, v.Dict[k])
 				}
 			case b.Rows > 0:
 				return errType

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/output/stored"
@@ -135,15 +136,8 @@ func StoredResults(rep report.Report, files []ledger.File) map[string]sdk.Result
 		if err != nil {
 			continue
 		}
-		var result sdk.Result
-		rows := 0
-		for _, c := range t.Columns {
-			rows = max(rows, len(c.Float64), len(c.Int64), len(c.Text))
-			result.Columns = append(result.Columns,
-				sdk.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Texts: c.Text, Blank: c.Blank})
-		}
-		if rows > 0 {
-			out[r.Name] = result
+		if slices.ContainsFunc(t.Columns, func(c report.Column) bool { return c.Len() > 0 }) {
+			out[r.Name] = sdk.Result{Columns: t.Columns}
 		}
 	}
 	return out

@@ -13,13 +13,14 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // canary is a value that must not appear in any message.
 const canary = 31337.25
 
 // tableOf writes a small table and returns its path.
-func tableOf(t testing.TB, columns ...table.ReleaseColumn) string {
+func tableOf(t testing.TB, columns ...columns.Column) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := table.WriteParquet(&b, table.Release{Columns: columns}); err != nil {
@@ -50,7 +51,7 @@ output: {dir: out, formats: [csv]}
 `
 
 func good(t testing.TB) string {
-	return tableOf(t, table.ReleaseColumn{Name: "x", Float64: []float64{1, 2, 3, canary}}, table.ReleaseColumn{Name: "g", Text: []string{"a", "b", "a", "b"}})
+	return tableOf(t, columns.Column{Name: "x", Float64: []float64{1, 2, 3, canary}}, columns.Column{Name: "g", Texts: []string{"a", "b", "a", "b"}})
 }
 
 func exitOf(err error) (int, string) {
@@ -69,13 +70,13 @@ func exitOf(err error) (int, string) {
 
 func TestBadInput(t *testing.T) {
 	nulls := func() string {
-		return tableOf(t, table.ReleaseColumn{Name: "x", Float64: []float64{1, 2, 3, 4}, Valid: []bool{false, false, false, false}}, table.ReleaseColumn{Name: "g", Text: []string{"a", "b", "a", "b"}})
+		return tableOf(t, columns.Column{Name: "x", Float64: []float64{1, 2, 3, 4}, Blank: []bool{true, true, true, true}}, columns.Column{Name: "g", Texts: []string{"a", "b", "a", "b"}})
 	}
 	foreign := func() string {
-		return tableOf(t, table.ReleaseColumn{Name: "x", Float64: []float64{1, 2, 3, 4}}, table.ReleaseColumn{Name: "g", Text: []string{"a", "b", "CANARY", "b"}})
+		return tableOf(t, columns.Column{Name: "x", Float64: []float64{1, 2, 3, 4}}, columns.Column{Name: "g", Texts: []string{"a", "b", "CANARY", "b"}})
 	}
 	text := func() string {
-		return tableOf(t, table.ReleaseColumn{Name: "x", Text: []string{"CANARY", "b", "a", "b"}}, table.ReleaseColumn{Name: "g", Text: []string{"a", "b", "a", "b"}})
+		return tableOf(t, columns.Column{Name: "x", Texts: []string{"CANARY", "b", "a", "b"}}, columns.Column{Name: "g", Texts: []string{"a", "b", "a", "b"}})
 	}
 	truncated := func() string {
 		p := good(t)
@@ -182,7 +183,7 @@ func TestAddRemoveDoesNotRevealTheSize(t *testing.T) {
 		for i := range rows {
 			x, g = append(x, float64(i)), append(g, "a")
 		}
-		p := tableOf(t, table.ReleaseColumn{Name: "x", Float64: x}, table.ReleaseColumn{Name: "g", Text: g})
+		p := tableOf(t, columns.Column{Name: "x", Float64: x}, columns.Column{Name: "g", Texts: g})
 		if _, err := run(t, write(t, job, "TABLE", p)); err != nil {
 			t.Errorf("%d rows: %v", rows, err)
 		}
@@ -196,7 +197,7 @@ var verdictLine = regexp.MustCompile(`(?m)^ *"verdict": .*\n`)
 func TestReportDoesNotDependOnTheData(t *testing.T) {
 	var reports [2]string
 	for i, last := range []float64{4, canary} {
-		p := tableOf(t, table.ReleaseColumn{Name: "x", Float64: []float64{1, 2, 3, last}}, table.ReleaseColumn{Name: "g", Text: []string{"a", "b", "a", "b"}})
+		p := tableOf(t, columns.Column{Name: "x", Float64: []float64{1, 2, 3, last}}, columns.Column{Name: "g", Texts: []string{"a", "b", "a", "b"}})
 		path := write(t, tinyJob, "TABLE", p)
 		o, err := run(t, path)
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/plugins/columns"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -33,7 +33,7 @@ func (dying) Release(_ context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, _ s
 // not that it was given up, which is what becomes of the others: nothing is published.
 func TestMechanismDiesAmongRows(t *testing.T) {
 	const rows = 2_000_000 // more than lie on their way at once
-	data := tableOf(t, table.ReleaseColumn{Name: "x", Float64: make([]float64, rows)})
+	data := tableOf(t, columns.Column{Name: "x", Float64: make([]float64, rows)})
 	for name, releases := range map[string]string{
 		"alone":        "{name: r, mechanism: dying, params: {column: x}, guarantee: {epsilon: 0.1}}",
 		"with another": "{name: q, mechanism: mean, params: {column: x}, guarantee: {epsilon: 0.1}}\n  - {name: r, mechanism: dying, params: {column: x}, guarantee: {epsilon: 0.1}}",

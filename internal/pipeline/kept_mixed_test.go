@@ -3,15 +3,15 @@ package pipeline_test
 import (
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // A draw that is kept for a release without a δ and one with: all of the δ is that
 // one's, and rounding it must not make the plan unsound.
 func TestKeptSampleOfPureAndApproximate(t *testing.T) {
 	tier.Full(t, "TestKeptSample")
-	data := tableOf(t, table.ReleaseColumn{Name: "x", Float64: make([]float64, 500)})
+	data := tableOf(t, columns.Column{Name: "x", Float64: make([]float64, 500)})
 	path := write(t, tinyJob, "TABLE", data, "replace-one\n  size: 4", "add-remove",
 		"budget: {limit: {epsilon: 1}}", "budget: {limit: {epsilon: 10, delta: 1e-5}}\nsamples:\n  s: {method: poisson, rate: 0.05, keep: true}",
 		"{name: r, mechanism: mean, params: {column: x}, guarantee: {epsilon: 1}}",

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/columns"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -243,8 +243,8 @@ func made(t *testing.T, unread func(i int) float64) []byte {
 	for i := range rows {
 		api[i], enrolled[i], other[i], types[i] = float64(200+i%800), float64(100+i%3000), unread(i), "E"
 	}
-	b, err := os.ReadFile(tableOf(t, table.ReleaseColumn{Name: "api00", Float64: api}, table.ReleaseColumn{Name: "enrolled", Float64: enrolled},
-		table.ReleaseColumn{Name: "other", Float64: other}, table.ReleaseColumn{Name: "school_type", Text: types}))
+	b, err := os.ReadFile(tableOf(t, columns.Column{Name: "api00", Float64: api}, columns.Column{Name: "enrolled", Float64: enrolled},
+		columns.Column{Name: "other", Float64: other}, columns.Column{Name: "school_type", Texts: types}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // manyJob allows several releases of the tiny table.
@@ -23,7 +23,7 @@ func manyJob(t *testing.T, table string, replace ...string) string {
 
 func tableWith(t *testing.T, x float64) []byte {
 	t.Helper()
-	b, err := os.ReadFile(tableOf(t, table.ReleaseColumn{Name: "x", Float64: []float64{1, 2, 3, x}}, table.ReleaseColumn{Name: "g", Text: []string{"a", "b", "a", "b"}}))
+	b, err := os.ReadFile(tableOf(t, columns.Column{Name: "x", Float64: []float64{1, 2, 3, x}}, columns.Column{Name: "g", Texts: []string{"a", "b", "a", "b"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestOtherColumnsDoNotMatter(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "table.parquet")
 	path := manyJob(t, data)
 	for i, g := range []string{"a", "b"} {
-		b, err := os.ReadFile(tableOf(t, table.ReleaseColumn{Name: "x", Float64: []float64{1, 2, 3, 4}}, table.ReleaseColumn{Name: "g", Text: []string{g, "b", "a", "b"}}))
+		b, err := os.ReadFile(tableOf(t, columns.Column{Name: "x", Float64: []float64{1, 2, 3, 4}}, columns.Column{Name: "g", Texts: []string{g, "b", "a", "b"}}))
 		if err != nil {
 			t.Fatal(err)
 		}

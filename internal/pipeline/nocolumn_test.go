@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // everyRow has float columns without nulls (their values can be adjusted by the goroutine that decodes them) and one of
@@ -21,7 +22,7 @@ func everyRow(rows int) table.Release {
 	for i := range x {
 		x[i], z[i], g[i], n[i] = float64(i%10), float64(i%7), []string{"a", "b"}[i%2], int64(i%2)
 	}
-	return table.Release{Columns: []table.ReleaseColumn{{Name: "x", Float64: x}, {Name: "z", Float64: z}, {Name: "g", Text: g}, {Name: "n", Int64: n}}}
+	return table.Release{Columns: []columns.Column{{Name: "x", Float64: x}, {Name: "z", Float64: z}, {Name: "g", Texts: g}, {Name: "n", Int64: n}}}
 }
 
 // Every mechanism runs on every draw, relation and format; count also without any column. What a mechanism refuses it

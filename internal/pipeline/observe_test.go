@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 type events struct{ all []pipeline.Progress }
@@ -19,7 +19,7 @@ func (e *events) Observe(ev pipeline.Progress) { e.all = append(e.all, ev) }
 func TestEventsDoNotCountRows(t *testing.T) {
 	told := func(rows int) []pipeline.Progress {
 		var e events
-		path := write(t, tinyJob, "TABLE", tableOf(t, table.ReleaseColumn{Name: "x", Float64: make([]float64, rows)}),
+		path := write(t, tinyJob, "TABLE", tableOf(t, columns.Column{Name: "x", Float64: make([]float64, rows)}),
 			"replace-one\n  size: 4", "add-remove", "budget:", "samples:\n  s: {method: poisson, rate: 0.01}\nbudget:",
 			"{name: r, ", "{name: q, from: s, mechanism: mean, params: {column: x}, guarantee: {epsilon: 0.1}}\n  - {name: r, ",
 			"guarantee: {epsilon: 1}", "guarantee: {epsilon: 0.1}")
@@ -54,7 +54,7 @@ func TestReleasesAreToldInOrder(t *testing.T) {
 	for i := range x {
 		x[i] = float64(i % 10)
 	}
-	data := tableOf(t, table.ReleaseColumn{Name: "x", Float64: x})
+	data := tableOf(t, columns.Column{Name: "x", Float64: x})
 	for range 3 {
 		var e events
 		path := write(t, tinyJob, "TABLE", data, "replace-one\n  size: 4", "add-remove",

@@ -4,15 +4,15 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // What becomes of a row in no stratum is what the job says of the column, and is not
 // decided silently: refused after the debit, left out, or counted to another stratum.
 func TestRowsInNoStratum(t *testing.T) {
-	data := tableOf(t, table.ReleaseColumn{Name: "x", Float64: []float64{1, 2, 3, 9, 9, 9}},
-		table.ReleaseColumn{Name: "g", Text: []string{"a", "b", "a", "c", "d", "c"}})
+	data := tableOf(t, columns.Column{Name: "x", Float64: []float64{1, 2, 3, 9, 9, 9}},
+		columns.Column{Name: "g", Texts: []string{"a", "b", "a", "c", "d", "c"}})
 	job := func(rule string) string {
 		return write(t, tinyJob, "TABLE", data, "replace-one\n  size: 4", "add-remove",
 			"g: {domain: [a, b]}", "g: {domain: [a, b]"+rule+"}",

@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/columns"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -74,7 +75,7 @@ func people(t *testing.T, rows int) (path string, sizes map[string]int) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	err = table.WriteParquet(f, table.Release{Columns: []table.ReleaseColumn{{Name: "town", Text: town}, {Name: "sex", Text: sex},
+	err = table.WriteParquet(f, table.Release{Columns: []columns.Column{{Name: "town", Texts: town}, {Name: "sex", Texts: sex},
 		{Name: "age", Float64: age}, {Name: "person", Int64: person}, {Name: "number", Int64: number}}})
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +278,7 @@ func TestUnlistedKeysByTheThousand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := table.WriteParquet(f, table.Release{Columns: []table.ReleaseColumn{{Name: "town", Text: town}}}); err != nil {
+	if err := table.WriteParquet(f, table.Release{Columns: []columns.Column{{Name: "town", Texts: town}}}); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.NewReplacer("RELATION", "relation: add-remove", "UNIT", "unit: row", "SAMPLES", "",

@@ -54,7 +54,7 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 	kinds := slices.IndexFunc(columns, func(c sdk.ResultColumn) bool { return r.Series != nil && c.Name == planned.KindField })
 	for i, x := range value.Float64 {
 		sd := r.choiceSD(x, noise.Float64[i], func(name string) float64 {
-			if c := at(name); c != nil && i < len(c.Float64) && !(i < len(c.Blank) && c.Blank[i]) {
+			if c := at(name); c != nil && i < len(c.Float64) && !c.Hidden(i) {
 				return c.Float64[i]
 			}
 			return 0
@@ -78,7 +78,7 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 		for side, end := range []*sdk.ResultColumn{low, high} {
 			switch {
 			case end.Blank[i]:
-			case math.IsInf(sd, 1) || i < len(value.Blank) && value.Blank[i]: // nothing bounds the choice
+			case math.IsInf(sd, 1) || value.Hidden(i): // nothing bounds the choice
 				end.Float64[i], end.Blank[i] = 0, true
 			default:
 				end.Float64[i] = x + float64(2*side-1)*math.Hypot(end.Float64[i]-x, wide*sd)

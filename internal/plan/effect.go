@@ -41,7 +41,7 @@ func (r *PlannedRelease) addEffect(out *sdk.Result, rows int) {
 	at := func(name string) func(int) float64 {
 		c := columnIn(out.Columns, name)
 		return func(row int) float64 {
-			if c == nil || row >= len(c.Float64) || row < len(c.Blank) && c.Blank[row] {
+			if c == nil || row >= len(c.Float64) || c.Hidden(row) {
 				return math.NaN()
 			}
 			return c.Float64[row]

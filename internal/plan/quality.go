@@ -63,7 +63,7 @@ func (r *PlannedRelease) judge(out *sdk.Result, rows int) {
 	if sd == nil {
 		sd = columnIn(out.Columns, noiseField)
 	}
-	shown := func(c *sdk.ResultColumn, i int) bool { return i < len(c.Float64) && !(i < len(c.Blank) && c.Blank[i]) }
+	shown := func(c *sdk.ResultColumn, i int) bool { return i < len(c.Float64) && !c.Hidden(i) }
 	marks := make([]string, rows)
 	for i := range marks {
 		if value == nil || sd == nil || !shown(value, i) {

@@ -195,30 +195,11 @@ func (c *Cells) Result(r sdk.Result) sdk.Result {
 	rest := slices.Delete(slices.Clone(r.Columns), at, at+1)
 	if len(rows) < len(r.Columns[at].Texts) {
 		for i := range rest {
-			rest[i] = picked(rest[i], rows)
+			rest[i] = rest[i].Pick(rows)
 		}
 	}
 	r.Columns = slices.Concat(c.Values(cells), rest)
 	return r
-}
-
-// picked copies some values of a column.
-func picked(c sdk.ResultColumn, rows []int) sdk.ResultColumn {
-	out := sdk.ResultColumn{Name: c.Name}
-	for _, i := range rows {
-		switch {
-		case c.Float64 != nil:
-			out.Float64 = append(out.Float64, c.Float64[i])
-		case c.Int64 != nil:
-			out.Int64 = append(out.Int64, c.Int64[i])
-		default:
-			out.Texts = append(out.Texts, c.Texts[i])
-		}
-		if c.Blank != nil {
-			out.Blank = append(out.Blank, c.Blank[i])
-		}
-	}
-	return out
 }
 
 // Apart joins what a mechanism returned for each cell.
@@ -231,16 +212,8 @@ func (c *Cells) Apart(parts []sdk.Result) sdk.Result {
 			if i == 0 {
 				out.Columns = append(out.Columns, sdk.ResultColumn{Name: column.Name})
 			}
-			to := &out.Columns[k]
-			before := max(len(to.Float64), len(to.Int64), len(to.Texts))
-			rows = max(len(column.Float64), len(column.Int64), len(column.Texts))
-			if column.Blank != nil || to.Blank != nil {
-				to.Blank = append(to.Blank, make([]bool, before+rows-len(to.Blank))...)
-				copy(to.Blank[before:], column.Blank)
-			}
-			to.Float64 = append(to.Float64, column.Float64...)
-			to.Int64 = append(to.Int64, column.Int64...)
-			to.Texts = append(to.Texts, column.Texts...)
+			out.Columns[k].Append(column)
+			rows = column.Len()
 		}
 		for range rows {
 			cells = append(cells, i)

@@ -328,20 +328,8 @@ func (f *figurer) result() (sdk.Result, error) {
 			return out, errMeasured
 		}
 		for i, c := range r.Columns {
-			to := &out.Columns[i]
-			to.Name = c.Name
-			before := max(len(to.Float64), len(to.Int64), len(to.Texts))
-			n := max(len(c.Float64), len(c.Int64), len(c.Texts))
-			if c.Blank != nil && to.Blank == nil {
-				to.Blank = make([]bool, before)
-			}
-			if to.Blank != nil {
-				if c.Blank == nil {
-					c.Blank = make([]bool, n)
-				}
-				to.Blank = append(to.Blank, c.Blank...)
-			}
-			to.Float64, to.Int64, to.Texts = append(to.Float64, c.Float64...), append(to.Int64, c.Int64...), append(to.Texts, c.Texts...)
+			out.Columns[i].Name = c.Name
+			out.Columns[i].Append(c)
 		}
 	}
 	return out.Blanks(), nil

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 func main() {
@@ -44,7 +45,7 @@ func generate(folder string) (map[string][]byte, error) {
 			return nil, err
 		}
 		var b bytes.Buffer
-		if err := table.WriteParquet(&b, columns(rows)); err != nil {
+		if err := table.WriteParquet(&b, narrowest(rows)); err != nil {
 			return nil, err
 		}
 		files[name+".parquet"] = b.Bytes()
@@ -72,23 +73,23 @@ func read(path string) ([][]string, error) {
 	return csv.NewReader(f).ReadAll()
 }
 
-// columns gives every column the narrowest type that holds all its values.
-func columns(rows [][]string) table.Release {
+// narrowest gives every column the narrowest type that holds all its values.
+func narrowest(rows [][]string) table.Release {
 	var out table.Release
 	for i, name := range rows[0] {
-		c := table.ReleaseColumn{Name: name}
+		c := columns.Column{Name: name}
 		for _, r := range rows[1:] {
-			c.Valid = append(c.Valid, r[i] != "")
+			c.Blank = append(c.Blank, r[i] == "")
 		}
-		if !slices.Contains(c.Valid, false) {
-			c.Valid = nil
+		if !slices.Contains(c.Blank, true) {
+			c.Blank = nil
 		}
 		c.Int64 = parse(rows[1:], i, name, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
 		if c.Int64 == nil {
 			c.Float64 = parse(rows[1:], i, name, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
 		}
 		if c.Int64 == nil && c.Float64 == nil {
-			c.Text = parse(rows[1:], i, "", func(s string) (string, error) { return s, nil })
+			c.Texts = parse(rows[1:], i, "", func(s string) (string, error) { return s, nil })
 		}
 		out.Columns = append(out.Columns, c)
 	}

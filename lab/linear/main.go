@@ -9,6 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/lab/measure"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 func main() {
@@ -56,7 +57,7 @@ const (
 func writeParquet(path string, s *study) error {
 	var release table.Release
 	for _, c := range s.columns {
-		release.Columns = append(release.Columns, table.ReleaseColumn{Name: c.Name, Float64: s.table.Columns[c.Name].Float64})
+		release.Columns = append(release.Columns, columns.Column{Name: c.Name, Float64: s.table.Columns[c.Name].Float64})
 	}
 	f, err := os.Create(path)
 	if err != nil {

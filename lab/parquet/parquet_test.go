@@ -19,6 +19,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
 	ours "github.com/dprelease/dprelease/internal/testkit/parquet"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 func must[T any](v T, err error) T {
@@ -40,8 +41,8 @@ type column struct {
 	want     func(i int) any // value i of those that are there
 }
 
-// columns makes n values in each type and encoding that a page may have.
-func columns(n int, r *rand.Rand) []column {
+// encodings makes n values in each type and encoding that a page may have.
+func encodings(n int, r *rand.Rand) []column {
 	i32, i64, f32, f64 := make([]int32, n), make([]int64, n), make([]float32, n), make([]float64, n)
 	bools, texts, same := make([]bool, n), make([]parquet.ByteArray, n), make([]ours.ByteArray, n)
 	for i := range n {
@@ -293,7 +294,7 @@ func TestBothWays(t *testing.T) {
 					}
 					rows = len(valid)
 				}
-				all := columns(present, r)
+				all := encodings(present, r)
 				read(t, theirs(s, all, valid), all, valid, rows)
 				own := testkit(s, all, valid, rows)
 				read(t, own, all, valid, rows)
@@ -306,19 +307,19 @@ func TestBothWays(t *testing.T) {
 // TestReleases: arrow-go reads the releases that the program writes, of any size.
 func TestReleases(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 200_000} {
-		floats, numbers, texts, valid := make([]float64, n), make([]int64, n), make([]string, n), make([]bool, n)
+		floats, numbers, texts, blank := make([]float64, n), make([]int64, n), make([]string, n), make([]bool, n)
 		var want [3][]any
 		for i := range n {
-			floats[i], numbers[i], texts[i], valid[i] = math.Sqrt(float64(i)), int64(i)*i64, fmt.Sprint("région ", i), i%7 != 3
+			floats[i], numbers[i], texts[i], blank[i] = math.Sqrt(float64(i)), int64(i)*i64, fmt.Sprint("région ", i), i%7 == 3
 			want[0], want[1] = append(want[0], any(floats[i])), append(want[1], any(numbers[i]))
 			want[2] = append(want[2], any(texts[i]))
-			if !valid[i] {
+			if blank[i] {
 				want[0][i], want[2][i] = nil, nil
 			}
 		}
 		var b bytes.Buffer
-		must(0, table.WriteParquet(&b, table.Release{Columns: []table.ReleaseColumn{
-			{Name: "x", Float64: floats, Valid: valid}, {Name: "n", Int64: numbers}, {Name: "t", Text: texts, Valid: valid}}}))
+		must(0, table.WriteParquet(&b, table.Release{Columns: []columns.Column{
+			{Name: "x", Float64: floats, Blank: blank}, {Name: "n", Int64: numbers}, {Name: "t", Texts: texts, Blank: blank}}}))
 		r := must(file.NewParquetReader(bytes.NewReader(b.Bytes())))
 		if r.NumRows() != int64(n) {
 			t.Fatalf("%d rows of %d", r.NumRows(), n)
@@ -407,7 +408,7 @@ func sameMeaning(t *testing.T, name string, l *pagewalk.Leaf, lt schema.LogicalT
 // BenchmarkDecode reads a column of a million values in each encoding, here and with arrow-go's column reader.
 func BenchmarkDecode(b *testing.B) {
 	const n = 1 << 20
-	for _, c := range columns(n, rand.New(rand.NewPCG(1, 1))) {
+	for _, c := range encodings(n, rand.New(rand.NewPCG(1, 1))) {
 		data := theirs(style{codec: compress.Codecs.Uncompressed, pageSize: 1 << 20}, []column{c}, nil)
 		path := filepath.Join(b.TempDir(), "x.parquet")
 		must(0, os.WriteFile(path, data, 0o600))

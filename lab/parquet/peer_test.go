@@ -34,7 +34,7 @@ func TestPeers(t *testing.T) {
 					}
 					rows = len(valid)
 				}
-				all := columns(present, r)
+				all := encodings(present, r)
 				if name == "duckdb" { // which has this encoding of floats alone
 					all = slices.DeleteFunc(all, func(c column) bool {
 						return c.encoding == parquet.Encodings.ByteStreamSplit && (c.typ == parquet.Types.Int32 || c.typ == parquet.Types.Int64)

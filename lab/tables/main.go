@@ -12,6 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/lab/measure"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 func main() {
@@ -103,9 +104,9 @@ func write(path string) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all table.Release
 	for c := range 20 {
-		column := table.ReleaseColumn{Name: fmt.Sprint("c", c), Text: make([]string, 1_000_000)}
-		for i := range column.Text {
-			column.Text[i] = fmt.Sprint("v", min(rng.IntN(10), rng.IntN(10)))
+		column := columns.Column{Name: fmt.Sprint("c", c), Texts: make([]string, 1_000_000)}
+		for i := range column.Texts {
+			column.Texts[i] = fmt.Sprint("v", min(rng.IntN(10), rng.IntN(10)))
 		}
 		all.Columns = append(all.Columns, column)
 	}

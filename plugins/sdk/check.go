@@ -202,7 +202,7 @@ func (r Result) Shape(p Plan) error {
 		if c.Blank != nil {
 			return ErrShape
 		}
-		if c.Name != f.Name || c.Type() != f.Type || int64(n) != p.Rows {
+		if c.Name != f.Name || typeOf(c) != f.Type || int64(n) != p.Rows {
 			if !(c.Name == f.Name && n == 0 && p.Rows == 0) {
 				return ErrShape
 			}
@@ -216,9 +216,9 @@ func (r Result) Shape(p Plan) error {
 	return nil
 }
 
-// Type is the type of the one slice that holds the values, or "" where none or
+// typeOf is the type of the one slice that holds the values, or "" where none or
 // more than one does.
-func (c ResultColumn) Type() FieldType {
+func typeOf(c ResultColumn) FieldType {
 	switch {
 	case len(c.Float64) > 0 && len(c.Int64)+len(c.Texts) == 0:
 		return Float64

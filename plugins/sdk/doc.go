@@ -35,7 +35,7 @@
 // # What the package promises
 //
 // Its types hold plain values: no gRPC, no protobuf, no Arrow, and nothing of them is
-// compiled into a mechanism or its tests. It imports the standard library and privacy.
+// compiled into a mechanism or its tests. It imports the standard library, privacy and plugins/columns.
 //
 // It does not protect rows from the mechanism, nor the guarantee from a sensitivity that
 // is too small.

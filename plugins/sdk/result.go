@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // Result is the output of a release. Its columns are those of the plan's Output. If they include
@@ -83,14 +85,5 @@ const (
 	SDField       = "noise_sd" // the standard deviation of the noise in the estimate
 )
 
-// ResultColumn holds one column in the slice that its type names.
-type ResultColumn struct {
-	Name    string
-	Float64 []float64
-	Int64   []int64
-	Texts   []string
-	// Blank marks the values that are not shown; nil for none. Only the host sets it.
-	Blank []bool
-
-	_ struct{}
-}
+// ResultColumn is one column of a result.
+type ResultColumn = columns.Column

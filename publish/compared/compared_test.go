@@ -185,7 +185,7 @@ func TestComparisonAsCSV(t *testing.T) {
 	made := func(from string, value float64) compared.Side {
 		e := report.Release{Name: "r", From: from, Mechanism: report.Mechanism{Name: "count"}}
 		return compared.Side{Name: from, Report: report.Report{Releases: []report.Release{e}}, Values: map[string]report.Table{"r": {Columns: []report.Column{
-			{Name: "region", Text: []string{"north", "south"}}, {Name: "estimate", Float64: []float64{value, 5}, Blank: []bool{false, true}},
+			{Name: "region", Texts: []string{"north", "south"}}, {Name: "estimate", Float64: []float64{value, 5}, Blank: []bool{false, true}},
 			{Name: "noise_sd", Float64: []float64{3, 3}}, {Name: "noise_low", Float64: []float64{value - 6, 0}}, {Name: "noise_high", Float64: []float64{value + 6, 0}}}}}}
 	}
 	const head = "release,value,a,b,difference,noise_low,noise_high,interval_low,interval_high,verdict\n"

@@ -47,7 +47,7 @@ func (b *book) release(e report.Release, values report.Table) table {
 		mark := b.rules.mark(row)
 		if mark == Suppressed && judged {
 			for k, c := range values.Columns {
-				if c.Noisy() {
+				if report.Noisy(c) {
 					row.Cells[k] = ""
 				}
 			}

@@ -48,16 +48,16 @@ func made() (*report.Report, map[string]report.Table) {
 	}
 	values := map[string]report.Table{
 		"cash": {Columns: []report.Column{
-			{Name: "region", Text: []string{"=1+1", "süd, \"x\" & <y>\x01", "east", "west", "zero"}},
+			{Name: "region", Texts: []string{"=1+1", "süd, \"x\" & <y>\x01", "east", "west", "zero"}},
 			{Name: "estimate", Float64: []float64{20476919.125, 1000, -400, 0, 12.345678}, Blank: []bool{false, false, false, true, false}},
 			{Name: "noise_sd", Float64: []float64{169705.6, 200, 400, 0, 0.0123}, Blank: []bool{false, false, false, true, false}},
 			{Name: "interval_low", Float64: []float64{20117431.25, 608, -1184, 0, 12.32}, Blank: []bool{false, false, false, true, false}},
 			{Name: "interval_high", Float64: []float64{20836407, 1392, 384, 0, 12.37}, Blank: []bool{false, false, false, true, false}},
-			{Name: "flag", Text: []string{"", "", "", "too few values", ""}},
+			{Name: "flag", Texts: []string{"", "", "", "too few values", ""}},
 		}},
-		long + "1": {Columns: []report.Column{{Name: "region", Text: []string{"a", "b"}}, {Name: "status", Text: []string{"x", "y"}}, {Name: "estimate", Float64: []float64{547, -0.2}}, {Name: "noise_sd", Float64: []float64{2.8, 2.8}}}},
+		long + "1": {Columns: []report.Column{{Name: "region", Texts: []string{"a", "b"}}, {Name: "status", Texts: []string{"x", "y"}}, {Name: "estimate", Float64: []float64{547, -0.2}}, {Name: "noise_sd", Float64: []float64{2.8, 2.8}}}},
 		long + "2": {Columns: []report.Column{{Name: "estimate", Float64: []float64{661.4686670675874}}}},
-		"fit":      {Columns: []report.Column{{Name: "kind", Text: []string{"coefficient", "fit"}}, {Name: "name", Text: []string{"age", "rows"}}, {Name: "value", Float64: []float64{0.123456, 1234.5}}, {Name: "noise_se", Float64: []float64{0.0051, 0}, Blank: []bool{false, true}}}},
+		"fit":      {Columns: []report.Column{{Name: "kind", Texts: []string{"coefficient", "fit"}}, {Name: "name", Texts: []string{"age", "rows"}}, {Name: "value", Float64: []float64{0.123456, 1234.5}}, {Name: "noise_se", Float64: []float64{0.0051, 0}, Blank: []bool{false, true}}}},
 	}
 	return r, values
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/plugins/columns"
 	"github.com/dprelease/dprelease/stores/storetest"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkScan(b *testing.B) {
 		for i := range v {
 			v[i] = float64(i*7919%1000003) / 16
 		}
-		r.Columns = append(r.Columns, table.ReleaseColumn{Name: name, Float64: v})
+		r.Columns = append(r.Columns, columns.Column{Name: name, Float64: v})
 	}
 	var data bytes.Buffer
 	if err := table.WriteParquet(&data, r); err != nil {

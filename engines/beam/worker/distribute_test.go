@@ -27,6 +27,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/builtin"
+	"github.com/dprelease/dprelease/plugins/columns"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -144,15 +145,15 @@ func (s *serial) carryOut(ctx context.Context, order []byte, parts, shards int) 
 func trips(t testing.TB, rows, units int) string {
 	var id, x []float64
 	var g []string
-	valid := make([]bool, rows)
+	blank := make([]bool, rows)
 	for i := range rows {
 		id, x, g = append(id, float64(i%units)), append(x, float64(i*7919%1000)-300), append(g, []string{"a", "b", "c", "d"}[i*31%4])
-		valid[i] = i%13 != 0
+		blank[i] = i%13 == 0
 	}
-	return tableOf(t, table.ReleaseColumn{Name: "id", Float64: id}, table.ReleaseColumn{Name: "x", Float64: x, Valid: valid}, table.ReleaseColumn{Name: "g", Text: g})
+	return tableOf(t, columns.Column{Name: "id", Float64: id}, columns.Column{Name: "x", Float64: x, Blank: blank}, columns.Column{Name: "g", Texts: g})
 }
 
-func tableOf(t testing.TB, columns ...table.ReleaseColumn) string {
+func tableOf(t testing.TB, columns ...columns.Column) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := table.WriteParquet(&b, table.Release{Columns: columns}); err != nil {
@@ -289,14 +290,14 @@ func spreadTable(t testing.TB) string {
 	const rows = 70000
 	var id, row, x []float64
 	var g []string
-	valid := make([]bool, rows)
+	blank := make([]bool, rows)
 	for i := range rows {
 		id, row = append(id, float64(i*i%9973)), append(row, float64(i))
 		x, g = append(x, float64(i*7919%1000)-300), append(g, []string{"a", "b", "c", "d"}[i*31%7%4])
-		valid[i] = i%13 != 0
+		blank[i] = i%13 == 0
 	}
-	return tableOf(t, table.ReleaseColumn{Name: "id", Float64: id}, table.ReleaseColumn{Name: "row_id", Float64: row},
-		table.ReleaseColumn{Name: "x", Float64: x, Valid: valid}, table.ReleaseColumn{Name: "g", Text: g})
+	return tableOf(t, columns.Column{Name: "id", Float64: id}, columns.Column{Name: "row_id", Float64: row},
+		columns.Column{Name: "x", Float64: x, Blank: blank}, columns.Column{Name: "g", Texts: g})
 }
 
 // What the machines of an engine add up is what one machine without an engine adds up.
@@ -379,7 +380,7 @@ func TestDistributedSampleIsUniform(t *testing.T) {
 	for i := range 6 {
 		id, x = append(id, float64(i)+0.5), append(x, math.Exp2(float64(i)))
 	}
-	path := tableOf(t, table.ReleaseColumn{Name: "id", Float64: id}, table.ReleaseColumn{Name: "x", Float64: x})
+	path := tableOf(t, columns.Column{Name: "id", Float64: id}, columns.Column{Name: "x", Float64: x})
 	releases := "  - {name: s, from: w, mechanism: sum, params: {column: x}, guarantee: {epsilon: 1}}"
 	columns := "  columns: {x: {lower: 0, upper: 32}}\n"
 	src, err := noise.NewSource()
@@ -444,7 +445,7 @@ func strataTable(t testing.TB, places string) (path, frame string) {
 	for i, place := range places {
 		id, x, g = append(id, float64(i)+0.5), append(x, math.Exp2(float64(i))), append(g, string(place))
 	}
-	path = tableOf(t, table.ReleaseColumn{Name: "id", Float64: id}, table.ReleaseColumn{Name: "x", Float64: x}, table.ReleaseColumn{Name: "g", Text: g})
+	path = tableOf(t, columns.Column{Name: "id", Float64: id}, columns.Column{Name: "x", Float64: x}, columns.Column{Name: "g", Texts: g})
 	frame = filepath.Join(filepath.Dir(path), "frame.csv")
 	if err := os.WriteFile(frame, []byte("g,rows\na,3\nb,3\n"), 0o600); err != nil {
 		t.Fatal(err)

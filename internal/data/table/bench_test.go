@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/parquet"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // writeFloats writes one float64 column, snappy, in row groups of groupRows.
@@ -181,9 +182,9 @@ func BenchmarkCSV(b *testing.B) {
 	const n = 1_000_000
 	r := rand.New(rand.NewPCG(7, 8))
 	var x Release
-	x.Columns = []ReleaseColumn{{Name: "x", Float64: make([]float64, n)}, {Name: "few", Text: make([]string, n)}}
+	x.Columns = []columns.Column{{Name: "x", Float64: make([]float64, n)}, {Name: "few", Texts: make([]string, n)}}
 	for i := range n {
-		x.Columns[0].Float64[i], x.Columns[1].Text[i] = 100+15*r.NormFloat64(), fmt.Sprint("group ", r.IntN(50))
+		x.Columns[0].Float64[i], x.Columns[1].Texts[i] = 100+15*r.NormFloat64(), fmt.Sprint("group ", r.IntN(50))
 	}
 	var plain, stored bytes.Buffer
 	if err := errors.Join(WriteCSV(&plain, x), WriteParquet(&stored, x)); err != nil {

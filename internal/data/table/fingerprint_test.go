@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 func fingerprint(t *testing.T, path string, key byte, columns ...string) Fingerprint {
@@ -30,7 +31,7 @@ func released(t *testing.T, write func(w *os.File, r Release) error, name string
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Release{Columns: []ReleaseColumn{{Name: "x", Float64: x}, {Name: "y", Float64: y}, {Name: "s", Text: s}}}
+	r := Release{Columns: []columns.Column{{Name: "x", Float64: x}, {Name: "y", Float64: y}, {Name: "s", Texts: s}}}
 	if err := write(f, r); err != nil {
 		t.Fatal(err)
 	}
@@ -130,16 +131,16 @@ func TestFingerprintSeesEveryByte(t *testing.T) {
 // The same bytes are other values where a batch, or a dictionary, says that it has
 // another number of nulls: without any, its validity is not read.
 func TestFingerprintSeesNullCounts(t *testing.T) {
-	x, s, valid := make([]float64, 300), make([]string, 300), make([]bool, 300)
+	x, s, blank := make([]float64, 300), make([]string, 300), make([]bool, 300)
 	for i := range x {
-		x[i], s[i], valid[i] = float64(i), string(rune('a'+i%20)), i%7 != 0
+		x[i], s[i], blank[i] = float64(i), string(rune('a'+i%20)), i%7 == 0
 	}
 	path := filepath.Join(t.TempDir(), "t.arrow")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteArrow(f, Release{Columns: []ReleaseColumn{{Name: "x", Float64: x, Valid: valid}, {Name: "s", Text: s}}}); err != nil {
+	if err := WriteArrow(f, Release{Columns: []columns.Column{{Name: "x", Float64: x, Blank: blank}, {Name: "s", Texts: s}}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Close()

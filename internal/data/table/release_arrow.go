@@ -15,7 +15,7 @@ func WriteArrow(w io.Writer, r Release) error {
 	fields, columns := make([]arrow.Field, len(r.Columns)), make([]arrow.Column, len(r.Columns))
 	for i := range r.Columns {
 		c := &r.Columns[i]
-		fields[i] = arrow.Field{Name: c.Name, Nullable: c.Valid != nil, Type: arrow.Text}
+		fields[i] = arrow.Field{Name: c.Name, Nullable: c.Blank != nil, Type: arrow.Text}
 		switch {
 		case c.Float64 != nil:
 			fields[i].Type = arrow.Float64
@@ -25,14 +25,14 @@ func WriteArrow(w io.Writer, r Release) error {
 		build := arrow.NewBuilder(fields[i].Type)
 		for row := range rows {
 			switch {
-			case c.null(row): // the bytes of a release must not hold what it leaves out
+			case c.Hidden(row): // the bytes of a release must not hold what it leaves out
 				build.Null()
 			case c.Float64 != nil:
 				build.Float(c.Float64[row])
 			case c.Int64 != nil:
 				build.Int(c.Int64[row])
 			default:
-				build.Text([]byte(c.Text[row]))
+				build.Text([]byte(c.Texts[row]))
 			}
 		}
 		if columns[i], err = build.Column(); err != nil {

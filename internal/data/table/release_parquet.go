@@ -10,6 +10,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table/compact"
 	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 // A release has one row group. Its pages are of the first version, plain and compressed with snappy, and of about a
@@ -55,7 +56,7 @@ func WriteParquet(to io.Writer, r Release) error {
 }
 
 // column writes the pages of a column and notes what the footer says about it.
-func (w *parquetWriter) column(c *ReleaseColumn, rows int) {
+func (w *parquetWriter) column(c *columns.Column, rows int) {
 	typ := pagewalk.ByteArray
 	switch {
 	case c.Float64 != nil:
@@ -64,7 +65,7 @@ func (w *parquetWriter) column(c *ReleaseColumn, rows int) {
 		typ = pagewalk.Int64
 	}
 	element := new(compact.Struct).Int32(1, int(typ))
-	if c.Valid != nil {
+	if c.Blank != nil {
 		element.Int32(3, 1)
 	} else {
 		element.Int32(3, 0)
@@ -78,18 +79,18 @@ func (w *parquetWriter) column(c *ReleaseColumn, rows int) {
 	var values []byte
 	first := 0
 	for i := range rows {
-		if c.Valid == nil || c.Valid[i] {
+		if !c.Hidden(i) {
 			switch typ {
 			case pagewalk.Double:
 				values = binary.LittleEndian.AppendUint64(values, math.Float64bits(c.Float64[i]))
 			case pagewalk.Int64:
 				values = binary.LittleEndian.AppendUint64(values, uint64(c.Int64[i]))
 			default:
-				values = append(binary.LittleEndian.AppendUint32(values, uint32(len(c.Text[i]))), c.Text[i]...)
+				values = append(binary.LittleEndian.AppendUint32(values, uint32(len(c.Texts[i]))), c.Texts[i]...)
 			}
 		}
 		if n := i + 1 - first; i+1 == rows || n == releasePageRows || len(values) >= releasePageBytes {
-			w.page(c.Valid, first, n, values)
+			w.page(c.Blank, first, n, values)
 			values, first = values[:0], i+1
 		}
 	}
@@ -99,12 +100,12 @@ func (w *parquetWriter) column(c *ReleaseColumn, rows int) {
 }
 
 // page writes a page of n rows: the levels, which say which rows have a value, and the values.
-func (w *parquetWriter) page(valid []bool, first, n int, values []byte) {
+func (w *parquetWriter) page(blank []bool, first, n int, values []byte) {
 	body := values
-	if valid != nil {
+	if blank != nil {
 		bits := make([]byte, (n+7)/8)
-		for i, there := range valid[first : first+n] {
-			if there {
+		for i, hidden := range blank[first : first+n] {
+			if !hidden {
 				bits[i/8] |= 1 << (i % 8)
 			}
 		}

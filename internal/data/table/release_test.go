@@ -10,14 +10,16 @@ import (
 	"math"
 	"strconv"
 	"testing"
+
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 func sampleRelease() Release {
-	return Release{Columns: []ReleaseColumn{
-		{Name: "region", Text: []string{"Burgenland", "Kärnten, \"Süd\"", "line\nbreak", ""}},
-		{Name: "estimate", Float64: []float64{19.5, -0.1, 1e300, 3}, Valid: []bool{true, true, true, false}},
+	return Release{Columns: []columns.Column{
+		{Name: "region", Texts: []string{"Burgenland", "Kärnten, \"Süd\"", "line\nbreak", ""}},
+		{Name: "estimate", Float64: []float64{19.5, -0.1, 1e300, 3}, Blank: []bool{false, false, false, true}},
 		{Name: "count", Int64: []int64{math.MaxInt64, -1, 0, 4}},
-		{Name: "note", Text: []string{"a", "b", "", "x"}, Valid: []bool{true, false, true, false}},
+		{Name: "note", Texts: []string{"a", "b", "", "x"}, Blank: []bool{false, true, false, true}},
 	}}
 }
 
@@ -29,7 +31,7 @@ func TestReleasesReadBack(t *testing.T) {
 	r := sampleRelease()
 	want := make([]wantColumn, len(r.Columns))
 	for i, c := range r.Columns {
-		want[i] = wantColumn{name: c.Name, f64: c.Float64, i64: c.Int64, texts: c.Text, valid: c.Valid}
+		want[i] = wantColumn{name: c.Name, f64: c.Float64, i64: c.Int64, texts: c.Texts, valid: shown(c.Blank)}
 	}
 	for _, name := range []string{"parquet", "arrow"} {
 		var buf bytes.Buffer
@@ -71,7 +73,7 @@ func TestReleaseCSVAndJSON(t *testing.T) {
 // TestLonelyEmptyField: readers of CSV pass over an empty line, so a row of one empty field must not be one.
 func TestLonelyEmptyField(t *testing.T) {
 	var buf bytes.Buffer
-	r := Release{Columns: []ReleaseColumn{{Name: "estimate", Float64: []float64{1, 2, 3}, Valid: []bool{true, false, true}}}}
+	r := Release{Columns: []columns.Column{{Name: "estimate", Float64: []float64{1, 2, 3}, Blank: []bool{false, true, false}}}}
 	if err := WriteCSV(&buf, r); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,7 @@ func TestLonelyEmptyField(t *testing.T) {
 
 // TestReleasesAreDeterministic also covers a release without rows.
 func TestReleasesAreDeterministic(t *testing.T) {
-	empty := Release{Columns: []ReleaseColumn{{Name: "x", Float64: []float64{}}, {Name: "t", Text: []string{}}}}
+	empty := Release{Columns: []columns.Column{{Name: "x", Float64: []float64{}}, {Name: "t", Texts: []string{}}}}
 	for name, write := range releaseWriters {
 		for _, r := range []Release{sampleRelease(), empty} {
 			var a, b bytes.Buffer
@@ -100,9 +102,9 @@ func TestReleasesAreDeterministic(t *testing.T) {
 func TestReleaseLeavesNothingBehind(t *testing.T) {
 	secret := 1234.5678
 	bits := binary.LittleEndian.AppendUint64(nil, math.Float64bits(secret))
-	r := Release{Columns: []ReleaseColumn{
-		{Name: "a", Float64: []float64{1, secret}, Valid: []bool{true, false}},
-		{Name: "b", Text: []string{"shown", "suppressed"}, Valid: []bool{true, false}},
+	r := Release{Columns: []columns.Column{
+		{Name: "a", Float64: []float64{1, secret}, Blank: []bool{false, true}},
+		{Name: "b", Texts: []string{"shown", "suppressed"}, Blank: []bool{false, true}},
 	}}
 	for name, write := range releaseWriters {
 		var buf bytes.Buffer
@@ -124,16 +126,16 @@ func TestReleaseRefusals(t *testing.T) {
 	one := []float64{1}
 	for name, r := range map[string]Release{
 		"no columns":    {},
-		"no values":     {Columns: []ReleaseColumn{{Name: "x"}}},
-		"two kinds":     {Columns: []ReleaseColumn{{Name: "x", Float64: one, Int64: []int64{1}}}},
-		"twice":         {Columns: []ReleaseColumn{{Name: "x", Float64: one}, {Name: "x", Float64: one}}},
-		"uneven":        {Columns: []ReleaseColumn{{Name: "x", Float64: one}, {Name: "y", Int64: []int64{1, 2}}}},
-		"short valid":   {Columns: []ReleaseColumn{{Name: "x", Float64: one, Valid: []bool{}}}},
-		"not a number":  {Columns: []ReleaseColumn{{Name: "x", Float64: []float64{math.NaN()}}}},
-		"infinite":      {Columns: []ReleaseColumn{{Name: "x", Float64: []float64{math.Inf(-1)}}}},
-		"not utf-8":     {Columns: []ReleaseColumn{{Name: "x", Text: []string{"\xff"}}}},
-		"nameless":      {Columns: []ReleaseColumn{{Float64: one}}},
-		"name of bytes": {Columns: []ReleaseColumn{{Name: "\xff", Float64: one}}},
+		"no values":     {Columns: []columns.Column{{Name: "x"}}},
+		"two kinds":     {Columns: []columns.Column{{Name: "x", Float64: one, Int64: []int64{1}}}},
+		"twice":         {Columns: []columns.Column{{Name: "x", Float64: one}, {Name: "x", Float64: one}}},
+		"uneven":        {Columns: []columns.Column{{Name: "x", Float64: one}, {Name: "y", Int64: []int64{1, 2}}}},
+		"short blank":   {Columns: []columns.Column{{Name: "x", Float64: one, Blank: []bool{}}}},
+		"not a number":  {Columns: []columns.Column{{Name: "x", Float64: []float64{math.NaN()}}}},
+		"infinite":      {Columns: []columns.Column{{Name: "x", Float64: []float64{math.Inf(-1)}}}},
+		"not utf-8":     {Columns: []columns.Column{{Name: "x", Texts: []string{"\xff"}}}},
+		"nameless":      {Columns: []columns.Column{{Float64: one}}},
+		"name of bytes": {Columns: []columns.Column{{Name: "\xff", Float64: one}}},
 	} {
 		for format, write := range releaseWriters {
 			var buf bytes.Buffer
@@ -143,4 +145,11 @@ func TestReleaseRefusals(t *testing.T) {
 			}
 		}
 	}
+}
+
+func shown(blank []bool) (valid []bool) {
+	for _, hidden := range blank {
+		valid = append(valid, !hidden)
+	}
+	return valid
 }

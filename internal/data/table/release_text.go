@@ -27,14 +27,14 @@ func WriteCSV(w io.Writer, r Release) error {
 		for i := range r.Columns {
 			c := &r.Columns[i]
 			switch {
-			case c.null(row):
+			case c.Hidden(row):
 				line[i] = ""
 			case c.Float64 != nil:
 				line[i] = strconv.FormatFloat(c.Float64[row], 'g', -1, 64)
 			case c.Int64 != nil:
 				line[i] = strconv.FormatInt(c.Int64[row], 10)
 			default:
-				line[i] = c.Text[row]
+				line[i] = c.Texts[row]
 			}
 		}
 		if len(line) == 1 && line[0] == "" { // readers pass over an empty line, so the field is quoted
@@ -78,7 +78,7 @@ func WriteJSON(w io.Writer, r Release) error {
 			}
 			out.Write(keys[i])
 			out.WriteString(":")
-			v, err := json.Marshal(r.Columns[i].value(row))
+			v, err := json.Marshal(r.Columns[i].Value(row))
 			if err != nil {
 				return err
 			}
@@ -88,16 +88,4 @@ func WriteJSON(w io.Writer, r Release) error {
 	}
 	out.WriteString("\n]\n")
 	return out.Flush()
-}
-
-func (c *ReleaseColumn) value(row int) any {
-	switch {
-	case c.null(row):
-		return nil
-	case c.Float64 != nil:
-		return c.Float64[row]
-	case c.Int64 != nil:
-		return c.Int64[row]
-	}
-	return c.Text[row]
 }

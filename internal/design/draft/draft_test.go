@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/language"
 	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/plugins/columns"
 )
 
 func write(t *testing.T, s draft.Source) string {
@@ -104,10 +105,10 @@ func TestFilledIn(t *testing.T) {
 func TestNothingButTheSchemaIsRead(t *testing.T) {
 	dir := t.TempDir()
 	parquet := func(n int, f float64, text string) string {
-		r := table.Release{Columns: []table.ReleaseColumn{{Name: "x", Float64: []float64{}}, {Name: "s", Text: []string{}}, {Name: "n", Int64: []int64{}}}}
+		r := table.Release{Columns: []columns.Column{{Name: "x", Float64: []float64{}}, {Name: "s", Texts: []string{}}, {Name: "n", Int64: []int64{}}}}
 		for i := range n {
 			r.Columns[0].Float64 = append(r.Columns[0].Float64, f*float64(i))
-			r.Columns[1].Text = append(r.Columns[1].Text, fmt.Sprint(text, i))
+			r.Columns[1].Texts = append(r.Columns[1].Texts, fmt.Sprint(text, i))
 			r.Columns[2].Int64 = append(r.Columns[2].Int64, int64(i))
 		}
 		var b bytes.Buffer

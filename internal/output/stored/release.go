@@ -99,7 +99,7 @@ func Empty(fields []report.Field) report.Table {
 // shown.
 func put(c *report.Column, kind, text string, blank bool) error {
 	if blank {
-		Blank(c, c.Len())
+		c.Hide(c.Len())
 		text = "0"
 	}
 	var err error
@@ -113,17 +113,9 @@ func put(c *report.Column, kind, text string, blank bool) error {
 		n, err = strconv.ParseInt(text, 10, 64)
 		c.Int64 = append(c.Int64, n)
 	default:
-		c.Text = append(c.Text, text)
+		c.Texts = append(c.Texts, text)
 	}
 	return err
-}
-
-// Blank notes that value i of a column is blank.
-func Blank(c *report.Column, i int) {
-	for len(c.Blank) < i {
-		c.Blank = append(c.Blank, false)
-	}
-	c.Blank = append(c.Blank, true)
 }
 
 // JSON reads the values of a release from a file in JSON.

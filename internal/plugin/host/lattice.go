@@ -43,7 +43,7 @@ func (l lattice) hold(r *sdk.Result) error {
 			}
 		}
 		for k, s := range r.Columns[i].Texts {
-			if r.Columns[i].Blank != nil && r.Columns[i].Blank[k] {
+			if r.Columns[i].Hidden(k) {
 				continue
 			}
 			if f.Texts == nil && !l.words[s] || f.Texts != nil && !slices.Contains(f.Texts, s) {

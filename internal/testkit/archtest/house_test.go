@@ -110,9 +110,9 @@ var floors = [][]string{
 // report, which is built from the plan.
 var unknown = []string{"internal/data/table", "internal/plugin/host", "internal/plugin/wire", "report", "internal/output", "internal/run"}
 
-// known are the packages of mechanisms that the program with rows and ledger may hold: what a mechanism is, and which releases keys of
-// a job ask for.
-var known = []string{"plugins/sdk", "plugins/asked"}
+// known are the packages of mechanisms that the program with rows and ledger may hold: what a mechanism and its result are, and which
+// releases keys of a job ask for.
+var known = []string{"plugins/sdk", "plugins/asked", "plugins/columns"}
 
 // notInMechanisms are packages that the program of the mechanisms does without.
 var notInMechanisms = []string{"ledger", "report", "internal/run", "internal/job", "internal/plan", "internal/planned", "internal/data", "internal/pipeline",

@@ -48,16 +48,7 @@ func rows(t report.Table) []map[string]any {
 			if i == len(out) {
 				out = append(out, map[string]any{})
 			}
-			switch {
-			case i < len(c.Blank) && c.Blank[i]:
-				out[i][c.Name] = nil
-			case c.Float64 != nil:
-				out[i][c.Name] = c.Float64[i]
-			case c.Int64 != nil:
-				out[i][c.Name] = c.Int64[i]
-			default:
-				out[i][c.Name] = c.Text[i]
-			}
+			out[i][c.Name] = c.Value(i)
 		}
 	}
 	return out
