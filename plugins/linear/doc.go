@@ -25,7 +25,7 @@
 //   - A histogram has up to 10,000 uneven edges, and an expression 4,096 characters. Trees of quantiles and tables of marginals
 //     have thousands of coordinates.
 //   - A declared row may always vanish (P39). By groups that stay, none missing, a total of values in [10, 100] moves under
-//     replace-one by 90 here and by 100 there; a mean beside its count costs more likewise.
+//     replace-one by 90 here and by 100 there; a share beside its count costs more likewise.
 //
 // It imports the SDK and privacy. It draws no noise, and sees rows only after the host has
 // prepared them.
