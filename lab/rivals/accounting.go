@@ -97,7 +97,7 @@ func (c charge) String() string {
 	if c.Cannot != "" {
 		return "–"
 	}
-	return fmt.Sprintf("%.4g (%.2g s)", c.Epsilon, c.Seconds)
+	return fmt.Sprintf("%.4g (%.2g)", c.Epsilon, c.Seconds)
 }
 
 // charges asks all accountants one question.

@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"sync"
 )
 
 func main() {
@@ -134,45 +136,66 @@ func toolNamed(name string) tool {
 }
 
 // asked are the tools that release statistics.
-var asked = []string{"dprelease", "OpenDP", "PyDP (Google)", "PipelineDP", "private-pgm"}
+var asked = []string{"dprelease", "OpenDP", "PyDP (Google)", "PipelineDP", "SmartNoise", "private-pgm"}
 
+// errors does all tasks, two at a time: only the time of a task asks for an idle machine.
 func (s *study) errors(ctx context.Context, folder, only string, rows int) error {
 	w, err := newWorld(folder, rows, 1)
 	if err != nil {
 		return err
 	}
 	s.truth = w.truth
-	for _, t := range tasks {
+	var wait sync.WaitGroup
+	lines, errs, room := make([][]line, len(tasks)), make([]error, len(tasks)), make(chan struct{}, 2)
+	for i, t := range tasks {
 		if only != "" && only != t.name {
 			continue
 		}
-		for _, g := range guarantees {
-			if t.needsDelta && g.delta == "0" {
-				continue
-			}
-			for _, name := range asked {
-				if (name == "private-pgm") != (t.name == "pairs") && name != "dprelease" {
+		wait.Go(func() {
+			room <- struct{}{}
+			lines[i], errs[i] = s.doneBy(ctx, t, filepath.Join(folder, t.name), rows)
+			<-room
+		})
+	}
+	wait.Wait()
+	s.lines = slices.Concat(lines...)
+	return errors.Join(errs...)
+}
+
+// doneBy has all tools do a task, in a folder of its own.
+func (s *study) doneBy(ctx context.Context, t task, folder string, rows int) (lines []line, err error) {
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, err
+	}
+	w, err := newWorld(folder, rows, 1)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range asked {
+		if (name == "private-pgm") != (t.name == "pairs") && name != "dprelease" {
+			continue
+		}
+		for _, t := range t.ways(name) {
+			for _, g := range guarantees {
+				l := line{task: t, given: g, tool: name}
+				switch {
+				case t.needsDelta && g.delta == "0":
 					continue
-				}
-				runs := s.runs
-				for _, few := range []int{t.few, toolNamed(name).few} {
-					if few > 0 {
-						runs = min(runs, few)
+				case !t.needsDelta && g.delta != "0" && name != "dprelease": // its noise has no use for δ
+					l = lines[len(lines)-1]
+					l.given = g
+				default:
+					if l.answer, err = s.onTables(ctx, t, name, w, g, toolNamed(name).runs(t.name, s.runs)); err != nil {
+						return nil, err
 					}
+					l.score = t.score(w, l.Runs)
 				}
-				for _, t := range t.ways(name) {
-					a, err := s.onTables(ctx, t, name, w, g, runs)
-					if err != nil {
-						return err
-					}
-					l := line{t, g, name, a, t.score(w, a.Runs)}
-					fmt.Printf("%s, %s, %s: %.4g ± %.2g, %.4g found (%s%s)\n", t.name, g, name, l.rmse, l.se, l.found, a.How, a.Cannot)
-					s.lines = append(s.lines, l)
-				}
+				fmt.Printf("%s, %s, %s: %.4g ± %.2g, %.4g found (%s%s)\n", t.name, g, name, l.rmse, l.se, l.found, l.How, l.Cannot)
+				lines = append(lines, l)
 			}
 		}
 	}
-	return nil
+	return lines, nil
 }
 
 // onTables has a tool do a task on all its tables, which share the runs.
@@ -205,10 +228,10 @@ func (s *study) times(ctx context.Context, folder string, large int) error {
 		}
 		k := 0
 		for _, t := range tasks {
-			if t.name == "sampled" || t.name == "pairs" || t.name == "median" {
-				continue
-			}
-			for _, name := range asked[:4] {
+			for _, name := range asked {
+				if (name == "private-pgm") != (t.name == "pairs") && name != "dprelease" {
+					continue
+				}
 				a, err := s.rival(ctx, t, name, w, guarantees[3], 1)
 				if err != nil {
 					return err

@@ -20,10 +20,11 @@ func (s *study) page(rows, large int) []byte {
 		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", t.name, strings.Join(t.packages, "`, `"), t.licence)
 	}
 	fmt.Fprintf(&b, "\nEach rival is used as its own guide advises, in the better of its ways: the scripts are in `lab/rivals/scripts`.\n\n"+
-		"## Errors\n\nRoot mean square error over %d runs (fewer where noted; 30 of PipelineDP, which takes 0.3 s for one) and all cells, "+
+		"## Errors\n\nRoot mean square error over %d runs, or as many as are named, and all cells, "+
 		"± its standard error; a table of %d persons, one row each, and one of their visits. A value that dprelease leaves blank, because "+
 		"noise is nearly all of it, is not in its error, and the share of these is said. **Bold** is the best, and what cannot be told from "+
-		"it (two standard errors). The relation is add-remove but for the sample.\n\n", s.runs, rows)
+		"it (two standard errors). The relation is add-remove but for the sample. The noise of a rival that has no use for δ "+
+		"is measured once. DP Wizard writes code for OpenDP, which is asked.\n\n", s.runs, rows)
 	for _, t := range tasks {
 		s.errorTable(&b, t)
 	}
@@ -34,9 +35,6 @@ func (s *study) page(rows, large int) []byte {
 
 func (s *study) errorTable(b *bytes.Buffer, t task) {
 	fmt.Fprintf(b, "### %s\n\n", t.title)
-	if t.few > 0 && t.few < s.runs {
-		fmt.Fprintf(b, "%d runs.\n\n", t.few)
-	}
 	if t.tables > 1 {
 		fmt.Fprintf(b, "The runs are shared by %d tables of the same law: on one table the median may lie beside a candidate.\n\n", t.tables)
 	}
@@ -82,7 +80,9 @@ func (s *study) errorRow(b *bytes.Buffer, t task, name string, of []guarantee, c
 			continue
 		}
 		l := s.lines[at]
-		how = l.How
+		if how = l.How; len(l.Runs) < s.runs {
+			how += fmt.Sprintf("; %d runs", len(l.Runs))
+		}
 		text := fmt.Sprintf("%.3g ± %.1g", l.rmse, l.se)
 		cells := float64(len(s.truth[t.name]))
 		switch blank := cells - l.found; {
@@ -96,7 +96,7 @@ func (s *study) errorRow(b *bytes.Buffer, t task, name string, of []guarantee, c
 		values = append(values, text)
 	}
 	if len(values) > 0 {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", name, strings.Join(values, " | "), how)
+		fmt.Fprintf(b, "|%s|%s|%s|\n", name, strings.Join(values, "|"), how)
 	}
 	return cannot
 }
@@ -111,7 +111,7 @@ func (s *study) best(l line) bool {
 func (s *study) costTable(b *bytes.Buffer, large int) {
 	fmt.Fprintf(b, "## Time and memory\n\nOne release at %s from CSV. *Start* is a table of ten rows; *a row* is what a table of %d takes "+
 		"more, over its rows.\n\n"+
-		"| task | tool | start: processor | wall | memory | a row: processor | wall | memory of the large table |\n"+
+		"|task|tool|start: processor, s|wall, s|memory, MB|a row: processor, µs|wall, µs|memory of the large table, MB|\n"+
 		"|---|---|---:|---:|---:|---:|---:|---:|\n", guarantees[3], large)
 	for _, c := range s.costs {
 		if c.cannot != "" || c.rows == 0 {
@@ -120,34 +120,38 @@ func (s *study) costTable(b *bytes.Buffer, large int) {
 		row := func(large, start time.Duration) float64 {
 			return float64((large - start).Nanoseconds()) / float64(c.rows) / 1e3
 		}
-		fmt.Fprintf(b, "| %s | %s | %.2f s | %.2f s | %d MB | %.2f µs | %.2f µs | %d MB |\n", c.task.title, c.tool, c.start.cpu.Seconds(),
+		fmt.Fprintf(b, "|%s|%s|%.2f|%.2f|%d|%.2f|%.2f|%d|\n", c.task.title, c.tool, c.start.cpu.Seconds(),
 			c.start.wall.Seconds(), c.start.memory>>20, row(c.large.cpu, c.start.cpu), row(c.large.wall, c.start.wall), c.large.memory>>20)
 	}
 	b.WriteString("\n")
 }
 
 func (s *study) chargeTable(b *bytes.Buffer) {
-	names := []string{"dprelease", "dp_accounting, PLD", "dp_accounting, RDP", "autodp"}
+	names := []string{"dprelease", "dp_accounting, PLD", "dp_accounting, RDP", "autodp", "jax-privacy, PLD", "jax-privacy, RDP"}
 	b.WriteString("## What the same noise is charged\n\nε, and the seconds that the answer took. A dash is an expression that a tool does " +
-		"not have.\n\n| |")
+		"not have. jax-privacy composes the draws of a fixed size in each direction by itself; dprelease the worse of both at each step, " +
+		"because a unit may lean one way in one step and the other way in the next.\n\n| |")
 	for _, n := range names {
 		fmt.Fprintf(b, " %s |", n)
 	}
 	b.WriteString(" no less than |\n|---|" + strings.Repeat("---:|", len(names)+1) + "\n")
 	var cannot []string
 	for _, c := range s.charged {
-		fmt.Fprintf(b, "| %s, δ %g |", c.title, c.Delta)
+		fmt.Fprintf(b, "|%s, δ %g|", c.title, c.Delta)
 		for _, n := range names {
-			fmt.Fprintf(b, " %s |", c.by[n])
+			fmt.Fprintf(b, "%s|", c.by[n])
 			if why := c.by[n].Cannot; why != "" {
-				cannot = append(cannot, fmt.Sprintf("- %s, %s: %s", c.title, n, strings.ReplaceAll(why, "|", "\\|")))
+				message, _, _ := strings.Cut(strings.ReplaceAll(why, "|", "\\|"), "(")
+				if text := fmt.Sprintf("- %s: %s", n, message); !slices.Contains(cannot, text) {
+					cannot = append(cannot, text)
+				}
 			}
 		}
 		lower := "–"
 		if c.lower > 0 {
 			lower = fmt.Sprintf("%.4g", c.lower)
 		}
-		fmt.Fprintf(b, " %s |\n", lower)
+		fmt.Fprintf(b, "%s|\n", lower)
 	}
 	b.WriteString("\n" + strings.Join(cannot, "\n") + "\n")
 }

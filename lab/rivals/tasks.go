@@ -24,7 +24,6 @@ type task struct {
 	release     string // of a job; ALL stands for the guarantee, FROM for the sample
 	by          string // the column that names a cell
 	needsDelta  bool
-	few         int // the runs of a task that takes long, 0 for all
 	tables      int // so many tables share the runs, because one table may suit a tool by accident; 0 for one
 	also        []way
 	way         way
@@ -59,24 +58,24 @@ var tasks = []task{
 	{name: "count", title: "How many rows", how: "count", release: "mechanism: count, guarantee: ALL"},
 	{name: "counts", title: "Counts of 50 groups", how: "count, by", release: "mechanism: count, by: [region], guarantee: ALL", by: "region"},
 	{name: "means", title: "Means of 50 groups", how: "mean, by",
-		release: "mechanism: mean, by: [region], params: {column: x}, guarantee: ALL", by: "region", few: 10},
+		release: "mechanism: mean, by: [region], params: {column: x}, guarantee: ALL", by: "region"},
 	{name: "variance", title: "Variance", how: "variance", release: "mechanism: variance, params: {column: x}, guarantee: ALL"},
 	{name: "median", title: "Median", how: "quantiles, step 0.01",
 		release: "mechanism: quantiles, params: {column: x, quantiles: [0.5], step: 0.01}, guarantee: ALL", by: "quantile",
-		tables: 20, also: []way{{tool: "OpenDP", name: "median-fine"}}},
+		tables: 20},
 	{name: "quantiles", title: "Five quantiles", how: "quantiles, step 0.01",
 		release: "mechanism: quantiles, params: {column: x, quantiles: [0.1, 0.25, 0.5, 0.75, 0.9], step: 0.01}, guarantee: ALL",
 		by:      "quantile",
-		tables:  20, also: []way{{tool: "OpenDP", name: "quantiles-fine"}}},
+		tables:  20},
 	{name: "keys", title: "Counts of towns that nobody lists", how: "keys, paid once",
 		release: "mechanism: count, by: [town], keys: {at_most: 1000}, guarantee: ALL",
-		by:      "town", needsDelta: true, few: 10},
+		by:      "town", needsDelta: true},
 	{name: "visits", title: "Visits of persons with many, by 50 wards", how: "cap, count, by",
-		release: "mechanism: count, by: [ward], guarantee: ALL", by: "ward", few: 10},
+		release: "mechanism: count, by: [ward], guarantee: ALL", by: "ward"},
 	{name: "pairs", title: "All 45 tables of two of ten columns", how: "marginals",
-		release: "mechanism: marginals, params: {columns: [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9], ways: 2}, guarantee: ALL",
-		few:     4, needsDelta: true,
-		also: []way{{tool: "dprelease", value: "whole", note: "marginals, finish: whole", param: "finish: whole"}}},
+		release:    "mechanism: marginals, params: {columns: [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9], ways: 2}, guarantee: ALL",
+		needsDelta: true,
+		also:       []way{{tool: "dprelease", value: "whole", note: "marginals, finish: whole", param: "finish: whole"}}},
 	{name: "sampled", title: "Mean of a simple random sample of a tenth", how: "srswor, mean, amplified",
 		release: "from: FROM, mechanism: mean, params: {column: x}, guarantee: ALL"},
 }

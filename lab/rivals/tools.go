@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -24,20 +25,39 @@ type tool struct {
 	name, script string
 	packages     []string
 	licence      string
-	few          int // the runs of a tool that takes long, 0 for all
+	few          map[string]int // the runs of a task that takes long, and of those that are not named
 }
 
 var tools = []tool{
-	{"OpenDP", "opendp_tasks.py", []string{"opendp[polars]==0.16.0"}, "MIT", 0},
-	{"PyDP (Google)", "pydp_tasks.py", []string{"python-dp==1.1.5"}, "MIT; Google's library is Apache-2.0", 0},
-	{"PipelineDP", "pipelinedp_tasks.py", []string{"pipeline-dp==0.3.1", "python-dp==1.1.5"}, "Apache-2.0", 30},
-	{"private-pgm", "mbi_tasks.py", []string{"mbi==2.0.0"}, "Apache-2.0", 0},
-	{"dp_accounting", "accounting_tasks.py", []string{"dp-accounting==0.6.0"}, "Apache-2.0", 0},
-	{"autodp", "accounting_tasks.py", []string{"autodp==0.2.3.1"}, "Apache-2.0", 0},
+	{"OpenDP", "opendp_tasks.py", []string{"opendp[polars]==0.16.0"}, "MIT", map[string]int{"means": 10, "keys": 5, "visits": 10}},
+	{"PyDP (Google)", "pydp_tasks.py", []string{"python-dp==1.1.5"}, "MIT; Google's library is Apache-2.0", nil},
+	{"PipelineDP", "pipelinedp_tasks.py", []string{"pipeline-dp==0.3.1", "python-dp==1.1.5"}, "Apache-2.0", map[string]int{"": 20}},
+	{"SmartNoise", "smartnoise_tasks.py", []string{"smartnoise-sql==1.0.10"}, "MIT", map[string]int{"": 20}},
+	{"private-pgm", "mbi_tasks.py", []string{"mbi==2.0.0"}, "Apache-2.0", map[string]int{"": 3}},
+	{"dp_accounting", "accounting_tasks.py", []string{"dp-accounting==0.6.0"}, "Apache-2.0", nil},
+	{"autodp", "accounting_tasks.py", []string{"autodp==0.2.3.1"}, "Apache-2.0", nil},
+	{"jax-privacy", "accounting_tasks.py", []string{"jax-privacy==2.0.0"}, "Apache-2.0", nil},
+}
+
+// installing is held by who makes an environment.
+var installing sync.Mutex
+
+// runs are those of a task, of so many that are wanted.
+func (t tool) runs(task string, wanted int) int {
+	few := t.few[""]
+	if n, named := t.few[task]; named {
+		few = n
+	}
+	if few == 0 {
+		return wanted
+	}
+	return min(few, wanted)
 }
 
 // python makes the environment of a tool, unless it is there, and returns its interpreter.
 func (t tool) python(ctx context.Context, folder string) (string, error) {
+	installing.Lock()
+	defer installing.Unlock()
 	home := filepath.Join(folder, strings.NewReplacer("[", "-", "]", "", "=", "").Replace(t.packages[0]))
 	python, done := filepath.Join(home, "bin", "python"), filepath.Join(home, "installed")
 	if _, err := os.Stat(done); err == nil {

@@ -9,12 +9,12 @@ logging.disable(logging.CRITICAL)
 M = pipeline_dp.Metrics
 
 
-def aggregate(rows, metrics, public, wards=1, in_a_ward=1, values=False):
+def aggregate(rows, metrics, public, wards=1, in_a_ward=1, values=False, **more):
     accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=EPSILON, total_delta=DELTA)
     engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
     bounds = dict(min_value=LOWER, max_value=UPPER) if values else {}
     params = pipeline_dp.AggregateParams(noise_kind=pipeline_dp.NoiseKind.LAPLACE, metrics=metrics, max_partitions_contributed=wards,
-                                         max_contributions_per_partition=in_a_ward, **bounds)
+                                         max_contributions_per_partition=in_a_ward, **bounds, **more)
     extractors = pipeline_dp.DataExtractors(privacy_id_extractor=lambda r: r[0], partition_extractor=lambda r: r[1],
                                             value_extractor=lambda r: r[2])
     result = engine.aggregate(rows, params, extractors, public_partitions=public)
@@ -51,7 +51,8 @@ def ranks(which):
 def keys():
     if not DELTA:
         return cannot("needs a δ")
-    simple("private partitions, COUNT", persons("town", None), [M.COUNT], None, "count")
+    simple("PRIVACY_ID_COUNT, post_aggregation_thresholding", persons("town", None), [M.PRIVACY_ID_COUNT], None, "privacy_id_count",
+           post_aggregation_thresholding=True)
 
 
 def visits():
@@ -60,7 +61,7 @@ def visits():
            in_a_ward=ROWS_IN_A_WARD)
 
 
-def sampled():
+def sampled():  # half of ε is for the number of rows, which no replacement moves; what a replaced row moves of the sum costs twice the other half
     rows = persons(None, "x")
     answer("MEAN on a sample drawn by hand; nothing is amplified", lambda: {
         "all": aggregate(drawn(rows, len(rows) // 10), [M.MEAN], ["all"], values=True)["all"].mean})

@@ -1,4 +1,6 @@
 """Google's library, by PyDP: one object for each figure."""
+import random
+
 from pydp.algorithms import laplacian, partition_selection, quantile_tree
 
 from world import *
@@ -77,7 +79,7 @@ def keys():
     answer("truncated geometric selection, then Count", once)
 
 
-def sampled():
+def sampled():  # half of ε is for the number of rows, which no replacement moves; what a replaced row moves of the sum costs twice the other half
     xs = numbers()
     answer("BoundedMean on a sample drawn by hand; nothing is amplified", lambda: {
         "all": laplacian.BoundedMean(epsilon=EPSILON, lower_bound=LOWER, upper_bound=UPPER, dtype="float").quick_result(
@@ -85,7 +87,18 @@ def sampled():
 
 
 def visits():
-    cannot("PyDP bounds no contributions: a person with many rows is the caller's work")
+    by = groups(*table("visits", "person", "ward"))
+    left = []
+    for wards in by.values():
+        random.shuffle(wards)
+        some = list(dict.fromkeys(wards))[:WARDS_OF_A_PERSON]
+        left += [w for ward in some for w in [x for x in wards if x == ward][:ROWS_IN_A_WARD]]
+
+    def count(n):
+        c = laplacian.Count(epsilon=EPSILON, l0_sensitivity=WARDS_OF_A_PERSON, linf_sensitivity=ROWS_IN_A_WARD, dtype="int")
+        return c.quick_result([1] * n)
+
+    answer("Count with l0_sensitivity and linf_sensitivity, rows left out by hand", lambda: {w: count(left.count(w)) for w in WARDS})
 
 
 try:
