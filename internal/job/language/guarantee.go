@@ -41,7 +41,7 @@ var guarantee = sync.OnceValue(func() kind[job.Guarantee] {
 		}
 		pairs, ok := c.Pairs(p)
 		if ok {
-			readFields(c, p, pairs, concentrated, into, func(key string) string {
+			c.readFields(p, pairs, decls(concentrated), reader(c, concentrated, into), func(key string) string {
 				if key == "epsilon" {
 					return "leave it out: rho replaces it"
 				}

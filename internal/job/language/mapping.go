@@ -57,8 +57,19 @@ func example(text string) option { return func(d *Declared) { d.Example = text }
 // key declares one key of a mapping. A value that cannot be read leaves the field zero.
 func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...option) field[T] {
 	d := Declared{Name: name, Doc: doc, Label: k.label, schema: k.schema, Nested: k.nested, Suffix: k.suffix}
+	declare(&d, opts) // what does not depend on types stands apart: the compiler makes key for each pair of them
+	return field[T]{Declared: d, facts: func(from *T) any { return k.fact(at(from)) }, read: func(c *cursor, p lang.Place, into *T) {
+		var v V
+		if k.read(c, p, &v) {
+			*at(into) = v
+		}
+	}}
+}
+
+// declare applies options, and parses the default. A method of Declared would be compiled again for each field[T].
+func declare(d *Declared, opts []option) {
 	for _, o := range opts {
-		o(&d)
+		o(d)
 	}
 	if d.Default != "" {
 		n := &yaml.Node{}
@@ -66,12 +77,6 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...o
 			d.fallback = n.Content[0]
 		}
 	}
-	return field[T]{Declared: d, facts: func(from *T) any { return k.fact(at(from)) }, read: func(c *cursor, p lang.Place, into *T) {
-		var v V
-		if k.read(c, p, &v) {
-			*at(into) = v
-		}
-	}}
 }
 
 // with is the field with other facts for the digest than its value.
@@ -90,20 +95,27 @@ func held[P, T any](f field[P], at func(*T) *P) field[T] {
 // kept: what could be read of it is still checked, so that all problems come in one
 // pass.
 func object[T any](fields ...field[T]) kind[T] {
-	return kind[T]{label: "mapping", schema: objectSchema(fields), nested: decls(fields), suffix: ".",
+	keys := decls(fields)
+	return kind[T]{label: "mapping", schema: objectSchema(keys), nested: keys, suffix: ".",
 		facts: func(from *T) any { return factsOf(fields, from) },
 		read: func(c *cursor, p lang.Place, into *T) bool {
 			pairs, ok := c.Pairs(p)
 			if ok {
-				readFields(c, p, pairs, fields, into, func(string) string { return "" })
+				c.readFields(p, pairs, keys, reader(c, fields, into), func(string) string { return "" })
 			}
 			return ok
 		}}
 }
 
+// reader returns a function that reads the field of an index.
+func reader[T any](c *cursor, fields []field[T], into *T) func(i int, p lang.Place) {
+	return func(i int, p lang.Place) { fields[i].read(c, p, into) }
+}
+
 // readFields reads the pairs of a mapping. elsewhere explains a key that belongs to
 // another mapping, or returns "".
-func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []field[T], into *T, elsewhere func(key string) string) {
+func (c *cursor) readFields(p lang.Place, pairs []lang.Place, fields []Declared, read func(i int, p lang.Place),
+	elsewhere func(key string) string) {
 	known := make([]string, len(fields))
 	for i, f := range fields {
 		known[i] = f.Name
@@ -112,7 +124,7 @@ func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []fie
 	for _, kv := range pairs {
 		if i := slices.Index(known, kv.At.Value); i >= 0 {
 			if seen[i] = true; c.Open(&kv) {
-				fields[i].read(c, kv, into)
+				read(i, kv)
 			}
 			continue
 		}
@@ -131,16 +143,16 @@ func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []fie
 		switch {
 		case seen[i]:
 		case f.Required:
-			c.Wrong(absent, f.doc1(), "is missing")
+			c.Wrong(absent, firstSentence(f.Doc), "is missing")
 		case f.fallback != nil:
-			f.read(c, absent, into) // a default goes through the same reader as a written value
+			read(i, absent) // a default goes through the same reader as a written value
 		}
 	}
 }
 
-// doc1 is the first sentence of a key's description, as a hint.
-func (d Declared) doc1() string {
-	s, _, _ := strings.Cut(d.Doc, ". ")
+// firstSentence returns the first sentence of a key's description, as a hint.
+func firstSentence(doc string) string {
+	s, _, _ := strings.Cut(doc, ". ")
 	s = strings.TrimSuffix(s, ".")
 	first, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToLower(first)) + s[n:]
@@ -169,7 +181,7 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 	var shapes []schema
 	for i, v := range variants {
 		names[i] = v.name
-		shape := objectSchema(v.fields)
+		shape := objectSchema(decls(v.fields))
 		shape["title"], shape["description"] = v.name, v.doc
 		props := shape["properties"].(schema)
 		props[tag] = schema{"const": v.name, "description": doc}
@@ -228,7 +240,8 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 				return true
 			}
 			*at(into) = V(word)
-			readFields(c, p, slices.Delete(pairs, i, i+1), variants[which].fields, into, func(key string) string {
+			fields := variants[which].fields
+			c.readFields(p, slices.Delete(pairs, i, i+1), decls(fields), reader(c, fields, into), func(key string) string {
 				if len(holders[key]) == 0 {
 					return ""
 				}

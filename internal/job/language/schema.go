@@ -9,11 +9,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-func objectSchema[T any](fields []field[T]) schema {
+func objectSchema(fields []Declared) schema {
 	props := schema{}
 	var required []string
 	for _, f := range fields {
-		props[f.Name] = f.property()
+		props[f.Name] = property(f)
 		if f.Required {
 			required = append(required, f.Name)
 		}
@@ -38,7 +38,7 @@ func orReference(s schema) schema {
 
 // property is the schema of a key: that of its kind, and what the declaration
 // adds for the reader.
-func (d Declared) property() schema {
+func property(d Declared) schema {
 	s := schema{"description": d.Doc}
 	for k, v := range orReference(d.schema) {
 		s[k] = v
