@@ -184,6 +184,10 @@ func limitText(w words, e Release, d Dataset, filter bool) []string {
 	if text := e.ends(w); text != "" {
 		out = append(out, text)
 	}
+	tallied := e.Keys != nil && e.Keys.From == "" && e.Keys.Guarantee == nil // whose intervals hold given that they are shown
+	if e.Suppress != nil && e.Interval != "" && e.Limits.Ends != EndsNone && !tallied {
+		out = append(out, w.t("limit.shown", thousands(plain(e.Suppress.Below, 15))))
+	}
 	return out
 }
 

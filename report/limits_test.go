@@ -24,6 +24,12 @@ func TestLimits(t *testing.T) {
 		{Release{Limits: &Limits{Cap: &CapLimit{Rows: 1, Binds: BindsDefinition}}}, []string{"At most 1 row of each person counts (this is part of what is published)"}},
 		{Release{Interval: "95", Limits: &Limits{Of: []string{"x"}}}, []string{"Intervals are about the values within these limits"}},
 		{Release{Limits: &Limits{Cap: &CapLimit{Rows: 2, Groups: 1}}}, []string{"Each person counts in at most one group, with at most 2 rows there"}},
+		{Release{Interval: "95", Suppress: &Suppress{Below: 80, Column: "count"}},
+			[]string{"A group is shown if its noisy number reaches 80: of groups of about that size or smaller, intervals miss more often than they say"}},
+		{Release{Interval: "95", Suppress: &Suppress{Below: 80}, Keys: &Keys{Column: "town"}}, nil}, // these hold given that they are shown
+		{Release{Suppress: &Suppress{Below: 80}}, nil},
+		{Release{Interval: "95", Suppress: &Suppress{Below: 80}, Limits: &Limits{Ends: EndsNone}},
+			[]string{"Rows may be left out, and nobody knows how far a value lies from that of all: there is no interval"}},
 		{Release{Limits: &Limits{Ends: EndsNone, Cap: &CapLimit{Rows: 1, Groups: 3}}},
 			[]string{"Each person counts in at most 3 groups, with at most 1 row in each", "Rows may be left out, and nobody knows how far a value lies from that of all: there is no interval"}},
 		{Release{Having: "n > 1", Weights: &Weights{AtMost: 40}, Limits: &Limits{Columns: []ColumnLimit{income,
