@@ -19,7 +19,7 @@ func (t task) job(w *world, g guarantee, runs int) string {
 	}
 	dataset := fmt.Sprintf("source: {path: persons.csv}, unit: row, relation: add-remove, columns: {%s}", columns())
 	if t.name == "visits" {
-		dataset = "source: {path: visits.csv}, unit: {column: person, name: person}, relation: add-remove, cap: {groups: 5, rows: 3}, " +
+		dataset = "source: {path: visits.csv}, unit: {column: person, name: person}, relation: add-remove, cap: {groups: 15, rows: 1}, " +
 			"columns: {ward: {domain: [" + list("w%02d", 50) + "]}}"
 	}
 	samples := ""

@@ -70,7 +70,7 @@ var tasks = []task{
 	{name: "keys", title: "Counts of towns that nobody lists", how: "keys, paid once",
 		release: "mechanism: count, by: [town], keys: {at_most: 1000}, guarantee: ALL",
 		by:      "town", needsDelta: true},
-	{name: "visits", title: "Visits of persons with many, by 50 wards", how: "cap, count, by",
+	{name: "visits", title: "Visits of persons with many, by 50 wards", how: "cap of one row in 15 wards, count, by",
 		release: "mechanism: count, by: [ward], guarantee: ALL", by: "ward"},
 	{name: "pairs", title: "All 45 tables of two of ten columns", how: "marginals",
 		release:    "mechanism: marginals, params: {columns: [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9], ways: 2}, guarantee: ALL",

@@ -12,7 +12,7 @@ RANKS = [0.1, 0.25, 0.5, 0.75, 0.9]
 COLUMNS = [f"c{i}" for i in range(10)]
 SIZES = [2 + i // 2 for i in range(10)]
 LOWER, UPPER, MIDDLE = 0.0, 100.0, 50.0
-WARDS_OF_A_PERSON, ROWS_IN_A_WARD = 5, 3
+WARDS_OF_A_PERSON, ROWS_IN_A_WARD = 15, 1
 
 
 def table(name, *columns):
