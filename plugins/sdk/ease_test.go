@@ -67,20 +67,6 @@ func TestLaplaceError(t *testing.T) {
 	}
 }
 
-// one is a stream of one batch.
-type one struct {
-	b    Batch
-	done bool
-}
-
-func (o *one) Next() (*Batch, error) {
-	if o.done {
-		return nil, io.EOF
-	}
-	o.done = true
-	return &o.b, nil
-}
-
 func TestColumnOfParameter(t *testing.T) {
 	r := PlanRequest{Params: []byte(`{"column": "x", "other": "y", "number": 1}`), Public: Public{Columns: []Column{{Name: "x"}}}}
 	if c, err := r.Column("column"); err != nil || c.Name != "x" {
