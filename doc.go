@@ -11,5 +11,5 @@ import "embed"
 //go:embed go.mod go.sum LICENSE privacy/*.go privacy/rational/*.go privacy/amplify/*.go internal/calculus/cluster/*.go privacy/iterate/*.go
 //go:embed internal/calculus/pld/*.go internal/calculus/rdp/*.go privacy/shuffle/*.go plugins/sdk/*.go plugins/sdk/serve/*.go
 //go:embed plugins/sdk/sdktest/*.go internal/plugin/wire/*.go internal/plugin/wire/guest/*.go internal/plugin/calls/*.go
-//go:embed internal/job/params/*.go
+//go:embed internal/job/params/*.go plugins/columns/*.go
 var SDK embed.FS
