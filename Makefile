@@ -51,7 +51,7 @@ test: ## the fast tier of the tests: at most five minutes
 
 # What go test is given: everything, and in .ci/run, where make test ran before, what that left out.
 TESTED ?= echo ./...
-test-all: root modules languages ## all tests; make -j2 -Otarget runs two targets at a time
+test-all: root modules languages ## all tests; make -j2 runs two targets at a time
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@[ -d bin/beam-engines/spark ] || echo "note: make beam-engines was not run; no job was run on Flink and Spark"
