@@ -87,8 +87,8 @@ var errNoTally = errors.New("is missing: only a count without params can show th
 //
 // # Contract
 //
-// The release shows the kept keys' noisy numbers and what follows from them and public facts, all of which the event of the
-// selection covers. Proof: keys.proof.md.
+// The release shows the noisy numbers of the keys that were kept, and what is computed from them and from public facts. The event
+// of the selection pays for all of it. Proof: keys.proof.md.
 func (r *PlannedRelease) tallied(k *planned.Keys) (*PlannedRelease, error) {
 	one := *r
 	if builtin, _ := r.Mech.Origin(); !builtin || r.Apart || r.Plan.Estimates() != sdk.StatisticCount || len(r.Plan.Columns) != 1 ||

@@ -97,7 +97,8 @@ func (r *Release) goesOn(o *Release) bool {
 		reflect.DeepEqual(r.Job, o.Job) && reflect.DeepEqual(r.Weights, o.Weights) && reflect.DeepEqual(r.facts(), o.facts())
 }
 
-// facts are the public facts but for the names of the groups, and with the rows of a cap as often as they count.
+// facts returns the public facts that a later answer must not change: without the names of the groups, and with the rows of a cap
+// times how often each counts.
 func (r *Release) facts() sdk.Public {
 	p := r.Public
 	p.Columns = slices.Clone(p.Columns)

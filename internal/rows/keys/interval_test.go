@@ -208,8 +208,8 @@ func TestIntervalsOfShownNumbers(t *testing.T) {
 	}
 }
 
-// Where a limit drops keys, what the numbers of the others raise the threshold to counts: two keys, of which the larger number stays. The
-// twin forgets it.
+// Where a limit drops keys, a key that stays has beaten the others, as if the threshold were higher: here the larger of two numbers
+// stays. The twin forgets that.
 func TestIntervalsUnderALimit(t *testing.T) {
 	r := must(NewThreshold(false, 3, 1, .05))
 	const reach = 60
