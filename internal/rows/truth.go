@@ -1,6 +1,11 @@
 package rows
 
-import "github.com/dprelease/dprelease/internal/rows/formula"
+import (
+	"iter"
+	"math/bits"
+
+	"github.com/dprelease/dprelease/internal/rows/formula"
+)
 
 // truth is the result of a condition for the rows of a step. Bit i of yes is set if row i is true, and bit i of no if it
 // is false; neither is set if it is missing, or behind the last row. A bitmap that nobody asks for may be nil.
@@ -110,6 +115,31 @@ func lessEqual[T int64 | int32 | float64](w []uint64, x, y []T) {
 				bit(a[4] <= b[4])<<4 | bit(a[5] <= b[5])<<5 | bit(a[6] <= b[6])<<6 | bit(a[7] <= b[7])<<7) << j
 		}
 		w[k] = word
+	}
+}
+
+// Outside yields the places of the numbers that are not between the bounds, NaN among them. The caller may change the number
+// at the place that it gets.
+func Outside(x []float64, lower, upper float64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		var lowest, highest [256]float64
+		for i := range lowest {
+			lowest[i], highest[i] = lower, upper
+		}
+		var above, below [len(lowest) / 64]uint64
+		for from := 0; from < len(x); from += len(lowest) {
+			part := x[from:min(from+len(lowest), len(x))]
+			n := words(len(part))
+			numbersLessEqual(above[:n], lowest[:len(part)], part)
+			numbersLessEqual(below[:n], part, highest[:len(part)])
+			for k := range n {
+				for out := ^(above[k] & below[k]); out != 0; out &= out - 1 {
+					if i := from + 64*k + bits.TrailingZeros64(out); i >= len(x) || !yield(i) {
+						return
+					}
+				}
+			}
+		}
 	}
 }
 

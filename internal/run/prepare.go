@@ -5,6 +5,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy/rational"
@@ -129,39 +130,19 @@ func (p *Preparer) over(bound float64) {
 	p.impute = math.Min(math.Max(p.impute, p.Lower), p.Upper)
 }
 
-// clip moves every value into the bounds, ±Inf included, and reports whether it
-// met a NaN. Values inside the bounds are the usual case: four of them are passed
-// over at once.
+// clip moves every value into the bounds, ±Inf included, and reports whether it met a NaN.
 func (p *Preparer) clip(x []float64, valid []byte) bool {
-	lo, hi := p.Lower, p.Upper
 	nans := false
-	clipped := int64(0)
-	for i := 0; i < len(x); {
-		if i+4 <= len(x) {
-			v := x[i : i+4 : i+4]
-			if v[0] >= lo && v[0] <= hi && v[1] >= lo && v[1] <= hi && v[2] >= lo && v[2] <= hi && v[3] >= lo && v[3] <= hi {
-				i += 4
-				continue
-			}
+	for i := range rows.Outside(x, p.Lower, p.Upper) {
+		if math.IsNaN(x[i]) {
+			nans = true
+			continue
 		}
-		for end := min(i+4, len(x)); i < end; i++ {
-			switch f := x[i]; {
-			case f >= lo && f <= hi:
-				continue
-			case f < lo:
-				x[i] = lo
-			case f > hi:
-				x[i] = hi
-			default:
-				nans = true
-				continue
-			}
-			if valid == nil || valid[i>>3]>>(i&7)&1 == 1 {
-				clipped++
-			}
+		x[i] = math.Min(math.Max(x[i], p.Lower), p.Upper)
+		if valid == nil || valid[i>>3]>>(i&7)&1 == 1 {
+			p.facts.Clipped++
 		}
 	}
-	p.facts.Clipped += clipped
 	return nans
 }
 
