@@ -10,6 +10,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -135,7 +136,7 @@ func published(p *plan.Priced, rel *plan.PricedRelease) string {
 		}
 	}
 	by = append(by, rel.Job.By...)
-	if plan.Filtered(p.Job, &rel.Job) {
+	if planned.Filtered(p.Job, &rel.Job) {
 		return ""
 	}
 	for _, d := range p.Draws {

@@ -77,7 +77,7 @@ func TestToldBoundsAreInside(t *testing.T) {
 		for _, sign := range []int64{-1, 1} {
 			lower, upper := big.NewRat(sign*n-20, 30), big.NewRat(sign*n+1, 30)
 			j := &job.Job{Dataset: job.Dataset{Size: 10, Columns: []job.Column{{Name: "x", Type: job.Number, Lower: lower, Upper: upper}}}}
-			c := public(j, &DraftDraw{Sampled: planned.Sampled{Design: design}}, &job.Release{}).Columns[0]
+			c := planned.Facts(j, design, nil, &job.Release{}).Columns[0]
 			if exactly(c.Lower).Cmp(lower) < 0 || exactly(math.Nextafter(c.Lower, math.Inf(-1))).Cmp(lower) >= 0 ||
 				exactly(c.Upper).Cmp(upper) > 0 || exactly(math.Nextafter(c.Upper, math.Inf(1))).Cmp(upper) <= 0 {
 				t.Errorf("%s to %s is told as %.20g to %.20g", lower, upper, c.Lower, c.Upper)

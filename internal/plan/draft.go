@@ -82,7 +82,7 @@ func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draf
 	}
 	for _, x := range d.draws {
 		x.begun = setup
-		if x.Relations, err = relationsOf(x.Design, d.inside); err != nil {
+		if x.Relations, err = planned.Relations(x.Design, d.inside); err != nil {
 			problems = append(problems, j.Problem(job.Key("samples", x.Name), err.Error(), ""))
 		}
 	}
@@ -96,15 +96,6 @@ func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draf
 		d.table, err = collection(ctx, j, table, past)
 	}
 	return d, err
-}
-
-// relationsOf are the relations between neighbouring samples under which all that is released
-// from a draw must keep to its budget.
-func relationsOf(d samplers.Design, r privacy.Relation) ([]privacy.Relation, error) {
-	if s := samplers.Sampling(d); s != nil {
-		return privacy.SampleRelations(s, r)
-	}
-	return []privacy.Relation{r}, nil
 }
 
 // newDraws makes one draw for each sample that a release reads, and one for the

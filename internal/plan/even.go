@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
@@ -49,7 +50,7 @@ func (r *PlannedRelease) counted() int64 {
 		r.Cells != nil && r.Cells.Selected() {
 		return 0
 	}
-	return max(population(r.job, r.design), r.job.Dataset.AtLeast)
+	return max(planned.Population(r.job, r.design), r.job.Dataset.AtLeast)
 }
 
 // spreadOver is the number of groups over which rows are spread, for each column that the release is about.

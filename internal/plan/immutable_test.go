@@ -54,7 +54,7 @@ func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := public(j, &DraftDraw{Sampled: planned.Sampled{Design: design}}, &job.Release{}).Columns[0].Immutable; got != c.want {
+		if got := planned.Facts(j, design, nil, &job.Release{}).Columns[0].Immutable; got != c.want {
 			t.Errorf("%s%s: immutable %v, want %v", c.sample, c.collected, got, c.want)
 		}
 	}
@@ -117,7 +117,7 @@ func TestKeptGroupsInASampleOfFixedSize(t *testing.T) {
 				t.Fatal(err)
 			}
 			req := sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"region"}`), Target: share,
-				Public: public(j, &DraftDraw{Sampled: planned.Sampled{Design: design}, Relations: []privacy.Relation{privacy.ReplaceOne}}, &job.Release{})}
+				Public: planned.Facts(j, design, []privacy.Relation{privacy.ReplaceOne}, &job.Release{})}
 			for i := range req.Public.Columns {
 				req.Public.Columns[i].Immutable = req.Public.Columns[i].Immutable || broken && req.Public.Columns[i].Name == "region"
 			}
@@ -181,7 +181,7 @@ func TestCellsOfStrata(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan, err := count.Mechanism{}.Plan(sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"` + by + `"}`), Target: share,
-			Public: public(j, &DraftDraw{Sampled: planned.Sampled{Design: design}, Relations: []privacy.Relation{privacy.ReplaceOne}}, &job.Release{})})
+			Public: planned.Facts(j, design, []privacy.Relation{privacy.ReplaceOne}, &job.Release{})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -95,23 +95,11 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows}
 	v.Strata = q.strataOf(j, d, e)
 	if c := e.Clusters; c != nil {
-		q.Clusters = &planned.Clusters{Of: c.Of, Column: q.unused("first stage")}
+		q.AddClusters(c.Of, c.Number)
 		v.Clusters = &clusters{q.Clusters.Column, c.Most, c.Left, c.Within}
-		q.Public.Columns = append(q.Public.Columns,
-			sdk.Column{Name: q.Clusters.Column, Type: sdk.Category, Domain: planned.Numbered(c.Number), Missing: sdk.MissingRefuse})
 	}
 	q.Params, err = planned.AddParam(q.Params, "interval", v)
 	return err
-}
-
-// unused is a name for a column that no column of the job has.
-func (q *Question) unused(name string) string {
-	for {
-		if _, taken := q.Public.Column(name); !taken {
-			return name
-		}
-		name += "′"
-	}
 }
 
 // Level is the level, in per cent, of the intervals of a release, "" where it has none. It differs

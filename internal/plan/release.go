@@ -116,7 +116,7 @@ func (r *PlannedRelease) readable(j *job.Job) error {
 		}
 		return fmt.Errorf("%s asks for column %q, which is not declared in dataset.columns", r.Job.Mechanism, name)
 	}
-	if len(r.Plan.Columns) == 0 && (r.Apart || Filtered(j, &r.Job)) {
+	if len(r.Plan.Columns) == 0 && (r.Apart || planned.Filtered(j, &r.Job)) {
 		return fmt.Errorf("%s reads no column, so neither a filter nor a group can apply to it", r.Job.Mechanism)
 	}
 	return nil

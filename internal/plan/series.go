@@ -18,15 +18,6 @@ import (
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// unitsOf are the units that the guarantee of a series covers.
-func unitsOf(s *job.Series) series.Units {
-	u := series.Units{AtMost: 1, Apart: 1, Revised: s.Revised == job.RevisedAccept}
-	if s.Unit != nil {
-		u.AtMost, u.Apart = int(s.Unit.AtMost), int(s.Unit.Apart)
-	}
-	return u
-}
-
 // inSeries is the question of the matrix as one release is charged for it. A plugin is held to its sensitivity run by run:
 // nothing shows that it makes the same sums of the same slice each time. // P31
 func (q *Question) inSeries(s *job.Series) series.Question {

@@ -17,7 +17,7 @@ import (
 
 // questionOf is the question whose answer is the matrix of a series.
 func questionOf(s *job.Series, pure bool) series.Question {
-	q := series.Question{Periods: len(s.Periods.All()), Units: unitsOf(s), Goal: series.RMS, Pure: pure, Largest: 1 << 20}
+	q := series.Question{Periods: len(s.Periods.All()), Units: planned.UnitsIn(s), Goal: series.RMS, Pure: pure, Largest: 1 << 20}
 	if s.Goal == job.Worst {
 		q.Goal = series.Worst
 	}

@@ -62,10 +62,10 @@ func (s *SeriesStep) Life() *big.Rat {
 func (s *SeriesStep) Pure() bool { return s.plan.Releases()[0].Series.Pure }
 
 // AtMost returns in how many periods a unit may be for the guarantee to hold.
-func (s *SeriesStep) AtMost() int { return unitsOf(&s.plan.Job.Series[0]).AtMost }
+func (s *SeriesStep) AtMost() int { return planned.UnitsIn(&s.plan.Job.Series[0]).AtMost }
 
 // Apart returns how far apart these periods lie at least.
-func (s *SeriesStep) Apart() int { return unitsOf(&s.plan.Job.Series[0]).Apart }
+func (s *SeriesStep) Apart() int { return planned.UnitsIn(&s.plan.Job.Series[0]).Apart }
 
 // Held returns what holds a unit to them.
 func (s *SeriesStep) Held() Held { return heldBy(s.plan.Job) }
@@ -84,7 +84,7 @@ func (s *SeriesStep) Text() string {
 
 // setup makes the text that the ledger keeps of a series that begins.
 func (s *SeriesStep) setup() SeriesSetup {
-	u := unitsOf(&s.plan.Job.Series[0])
+	u := planned.UnitsIn(&s.plan.Job.Series[0])
 	out := SeriesSetup{Job: s.plan.Job.Name, Periods: s.Periods, AtMost: u.AtMost, Apart: u.Apart, Revised: u.Revised,
 		Held: heldBy(s.plan.Job), Pure: s.Pure(), Costs: [3]string{ledger.Up(s.Largest()), ledger.Up(s.Most()), ledger.Up(s.Life())}}
 	for _, r := range s.plan.Releases() {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -13,7 +14,7 @@ import (
 // size, 0 where the value is not linear or the size is 0. Weights add up to the number of rows
 // of the table. Equal weights are left out of the sum.
 func Span(j *job.Job, d samplers.Design, l *sdk.Linear) float64 {
-	return span(population(j, d), d, l)
+	return span(planned.Population(j, d), d, l)
 }
 
 func span(rows int64, d samplers.Design, l *sdk.Linear) float64 {
@@ -54,7 +55,7 @@ func (r *PlannedRelease) Size(e sdk.ExpectedError) (size float64, expect bool) {
 // Where the number of rows is secret, it is that for
 // dataset.at_least rows, or for one. A size that is no mere span is one to expect.
 func (r *PlannedRelease) SizeOf(l *sdk.Linear) (size float64, expect bool) {
-	public := max(population(r.job, r.design), r.job.Dataset.AtLeast)
+	public := max(planned.Population(r.job, r.design), r.job.Dataset.AtLeast)
 	rows, sums := max(public, 1), sums(l)
 	size = span(rows, r.design, l)
 	mean, _, _ := assumed(r.job, sums)

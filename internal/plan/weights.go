@@ -1,37 +1,14 @@
 package plan
 
 import (
-	"fmt"
 	"math/big"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
-
-// weigh tells the mechanism that rows carry weights which a neighbour may change.
-func (q *Question) weigh(j *job.Job, d *DraftDraw) error {
-	var err error
-	if q.Weights, err = planned.NewWeigher(j, d.Design, &q.Job); err != nil || q.Weights == nil {
-		return err
-	}
-	if !q.Mech.About().Weighted {
-		return fmt.Errorf("%s does not use the weights of a survey, and its sensitivity is not that of weighted rows: "+
-			"say weights: none for this release, or take a mechanism that uses them (plugin list)", q.Job.Mechanism)
-	}
-	f := &q.Public.Design
-	least, most := q.Weights.Least, q.Weights.Most
-	if !f.EqualWeights && !q.Weights.Alone { // weights multiply
-		least, most = least*f.MinWeight, most*f.MaxWeight
-	}
-	f.EqualWeights, f.MinWeight, f.MaxWeight = false, least, most
-	// Weights add up to a number that is private, and not to the rows of the table.
-	q.Public.Population = 0
-	return nil
-}
 
 // Survey explains why the sampling error of a survey with weights is not public.
 const Survey = "the table is a sample with weights of its own, and how far it lies from its population is private; " +

@@ -75,42 +75,16 @@ func (p *Plan) With(ctx context.Context, f Found) (*Plan, error) {
 	for table, rows := range f.Rows {
 		one.Job = one.Job.WithCap(table, rows)
 	}
-	return &one, one.Capped()
+	return &one, one.Held()
 }
 
-// Capped returns an error where a mechanism was told of another cap than that under which the job has rows of a unit count. // P22
-func (p *Plan) Capped() error {
-	for _, r := range p.Releases() {
-		told, c := r.Public.Cap, p.Job.Of(r.Job.Table).Dataset.CapOf(&r.Job)
-		if (told == nil) != (c == nil) || c != nil && *told != (sdk.Cap{Groups: c.Groups, Rows: c.Rows, Times: c.Times()}) &&
-			!(r.Apart && r.Groups == c.Groups && *told == sdk.Cap{Groups: 1, Rows: c.Rows, Times: c.Times()}) {
-			return errOtherwise
-		}
-	}
-	return nil
-}
-
-// goesOn reports whether o takes the same rows as r, of units with the same bounds, for the same event.
+// goesOn reports whether o takes the same rows as r, of units that count for as many, for the same event.
 func (r *Release) goesOn(o *Release) bool {
 	groups := (r.Cells == nil) == (o.Cells == nil) && (r.Cells == nil || o.Cells.Len() <= r.Cells.Len())
-	return groups && r.Series == o.Series && r.Tally == o.Tally && r.Alike(o) && privacy.Equal(r.Event(), o.Event()) &&
-		reflect.DeepEqual(r.Job, o.Job) && reflect.DeepEqual(r.Weights, o.Weights) && reflect.DeepEqual(r.facts(), o.facts())
-}
-
-// facts returns the public facts that a later answer must not change: without the names of the groups, and with the rows of a cap
-// times how often each counts.
-func (r *Release) facts() sdk.Public {
-	p := r.Public
-	p.Columns = slices.Clone(p.Columns)
-	for i := range p.Columns {
-		if r.Cells.Label(p.Columns[i].Name) {
-			p.Columns[i].Domain = nil
-		}
-	}
-	if c := p.Cap; c != nil {
-		p.Cap = &sdk.Cap{Groups: c.Groups, Rows: c.Rows * c.Each()}
-	}
-	return p
+	a, b := r.Public.Cap, o.Public.Cap
+	counts := (a == nil) == (b == nil) && (a == nil || a.Rows*a.Each() == b.Rows*b.Each())
+	return groups && counts && r.Series == o.Series && r.Tally == o.Tally && r.Alike(o) && privacy.Equal(r.Event(), o.Event()) &&
+		reflect.DeepEqual(r.Job, o.Job)
 }
 
 // Alike reports whether two plans of a release do the same to the rows, and have the same columns. Their texts name the groups, and may

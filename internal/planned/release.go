@@ -72,6 +72,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 type Clusters struct {
 	Column string
 	Of     []int32 // by ultimate unit of the frame
+	Number int     // of clusters
 }
 
 // In reports whether a mechanism reads the clusters in the column of that name.

@@ -39,6 +39,15 @@ func (s *Series) Bill() periods.Series {
 	return out
 }
 
+// UnitsIn are the units that the guarantee of a series covers.
+func UnitsIn(s *job.Series) series.Units {
+	u := series.Units{AtMost: 1, Apart: 1, Revised: s.Revised == job.RevisedAccept}
+	if s.Unit != nil {
+		u.AtMost, u.Apart = int(s.Unit.AtMost), int(s.Unit.Apart)
+	}
+	return u
+}
+
 // Step is one step of all releases of a job, which share their periods.
 type Step struct {
 	At      int

@@ -67,7 +67,10 @@ func AddUp(ctx context.Context, p *planned.Plan, t *OpenedTable, sum Summer, beg
 	if begin != nil {
 		r.begins = begin
 	}
-	err := guarded(func() error { return r.drawAll(ctx, choices) })
+	err := p.Held()
+	if err == nil {
+		err = guarded(func() error { return r.drawAll(ctx, choices) })
+	}
 	r.part.tally.Units = r.population
 	return &r.part.tally, err
 }

@@ -108,7 +108,7 @@ func New(p *planned.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
 
 // Draws draws all samples and makes all releases.
 func (r *Runner) Draws(ctx context.Context) error {
-	if err := r.Plan.Capped(); err != nil {
+	if err := r.Plan.Held(); err != nil {
 		return err
 	}
 	src, err := noise.NewSource()

@@ -78,6 +78,9 @@ func smaller(a, b *big.Int) *big.Int {
 	return b
 }
 
+// Keys is the most keys of a unit.
+func (g *Geometric) Keys() int64 { return g.keys }
+
 // Event is one run of the event for each key that a unit may have.
 func (g *Geometric) Event() privacy.Event {
 	if g.keys == 1 {

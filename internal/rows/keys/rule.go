@@ -9,6 +9,8 @@ import (
 type Rule interface {
 	// Event is the cost of a selection by the rule.
 	Event() privacy.Event
+	// Keys is the most keys that a unit may be counted for.
+	Keys() int64
 	// Keep decides on keys, from the number of units of each. It overwrites each number with the noisy one, which may be
 	// published with a kept key, or with 0 where the key is not kept or the rule counts nothing. On an error nothing may
 	// be published.

@@ -96,6 +96,9 @@ func (r *Threshold) tail(x float64) float64 {
 	return math.Erfc((x-0.5)/r.scale/math.Sqrt2) / 2 * (1 + 1e-11)
 }
 
+// Keys is the most keys of a unit.
+func (r *Threshold) Keys() int64 { return r.keys }
+
 // Event is the noise on the vector of all numbers and the threshold.
 func (r *Threshold) Event() privacy.Event {
 	switch r.law {

@@ -41,6 +41,9 @@ type Budget struct {
 // that the run keeps, by name.
 func New(p *planned.Plan, asks ledger.Request, l *ledger.Ledger, t *run.OpenedTable, ids map[string]string,
 	o Options) (*Budget, error) {
+	if err := p.Held(); err != nil {
+		return nil, errUnsound
+	}
 	tables, err := tablesOf(p.Job, l, t)
 	if err != nil {
 		return nil, err
@@ -48,6 +51,9 @@ func New(p *planned.Plan, asks ledger.Request, l *ledger.Ledger, t *run.OpenedTa
 	return &Budget{plan: p, asks: asks, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(),
 		columns: columnTags(p, l, t)}, nil
 }
+
+var errUnsound = failure.New(failure.ExitBug, "PLAN_UNSOUND",
+	"the plan rests on other facts than those of its job; nothing was drawn and nothing debited")
 
 // defaultWait is the time that a run waits for another one of the same job.
 const defaultWait = 10 * time.Minute

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -112,6 +113,13 @@ func (s *Series) Measure(ctx context.Context, set *run.Mechanisms, t *run.Opened
 	missing := s.Missing()
 	if len(missing) == 0 {
 		return nil
+	}
+	var bills []periods.Series
+	for _, r := range s.plan.Releases() {
+		bills = append(bills, r.Series.Bill())
+	}
+	if len(s.asks.Steps) != 1 || !reflect.DeepEqual(s.asks.Steps[0].Does.Measured, bills) {
+		return errUnsound
 	}
 	if err := t.Load(ctx); err != nil {
 		return run.SourceFailure(ctx, s.plan.Job, err)
