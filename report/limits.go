@@ -184,8 +184,7 @@ func limitText(w words, e Release, d Dataset, filter bool) []string {
 	if text := e.ends(w); text != "" {
 		out = append(out, text)
 	}
-	tallied := e.Keys != nil && e.Keys.From == "" && e.Keys.Guarantee == nil // whose intervals hold given that they are shown
-	if e.Suppress != nil && e.Interval != "" && e.Limits.Ends != EndsNone && !tallied {
+	if e.Suppress != nil && e.Interval != "" && e.Limits.Ends != EndsNone && !e.Mechanism.Builtin { // no plugin is told of the limit
 		out = append(out, w.t("limit.shown", thousands(plain(e.Suppress.Below, 15))))
 	}
 	return out

@@ -26,7 +26,7 @@ func TestLimits(t *testing.T) {
 		{Release{Limits: &Limits{Cap: &CapLimit{Rows: 2, Groups: 1}}}, []string{"Each person counts in at most one group, with at most 2 rows there"}},
 		{Release{Interval: "95", Suppress: &Suppress{Below: 80, Column: "count"}},
 			[]string{"A group is shown if its noisy number reaches 80: of groups of about that size or smaller, intervals miss more often than they say"}},
-		{Release{Interval: "95", Suppress: &Suppress{Below: 80}, Keys: &Keys{Column: "town"}}, nil}, // these hold given that they are shown
+		{Release{Interval: "95", Suppress: &Suppress{Below: 80}, Mechanism: Mechanism{Builtin: true}}, nil}, // these hold given that they are shown
 		{Release{Suppress: &Suppress{Below: 80}}, nil},
 		{Release{Interval: "95", Suppress: &Suppress{Below: 80}, Limits: &Limits{Ends: EndsNone}},
 			[]string{"Rows may be left out, and nobody knows how far a value lies from that of all: there is no interval"}},

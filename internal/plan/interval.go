@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -26,6 +27,8 @@ type interval struct {
 	Replacement bool `json:"replacement,omitempty"`
 	// Clusters says that the squares are those of the totals of clusters.
 	Clusters *clusters `json:"clusters,omitempty"`
+	// Shown is the least noisy number of a group that suppress does not blank.
+	Shown float64 `json:"shown,omitempty"`
 }
 
 // clusters are the units that a draw takes first: the column that a mechanism reads them in, and
@@ -77,7 +80,7 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 		if err != nil {
 			return err
 		}
-		v.Level = level
+		v.Level, v.Shown = level, q.shown()
 		q.Params, err = planned.AddParam(q.Params, "interval", v)
 		return err
 	}
@@ -92,7 +95,7 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	if err != nil {
 		return noInterval("there is no valid interval: "+err.Error(), "leave interval out, or draw the sample by srswor, poisson or stratified")
 	}
-	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows}
+	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows, Shown: q.shown()}
 	v.Strata = q.strataOf(j, d, e)
 	if c := e.Clusters; c != nil {
 		q.AddClusters(c.Of, c.Number)
@@ -100,6 +103,14 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	}
 	q.Params, err = planned.AddParam(q.Params, "interval", v)
 	return err
+}
+
+// shown is the least noisy number of a group that is not blank, 0 where none is blanked, or for a plugin, which knows of no such limit.
+func (q *Question) shown() float64 {
+	if builtin, _ := q.Mech.Origin(); !builtin || q.Job.Suppress == nil || q.Job.Suppress.Below == nil {
+		return 0
+	}
+	return rational.Up(q.Job.Suppress.Below)
 }
 
 // Level is the level, in per cent, of the intervals of a release, "" where it has none. It differs

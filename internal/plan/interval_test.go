@@ -66,6 +66,13 @@ func TestIntervalReachesTheMechanism(t *testing.T) {
 	if string(r.Job.Params) != `{"column":"age"}` {
 		t.Errorf("the job's parameters became %s", r.Job.Params)
 	}
+	p, err = planIntervals(t, "interval: 95,", "interval: 95, suppress: {below: 7.5},", "params:", "by: [town], params:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Interval = (interval{}); json.Unmarshal(p.Releases()[0].Params, &got) != nil || got.Interval.Shown != 7.5 {
+		t.Errorf("an interval given that a group is shown is told %+v", got.Interval)
+	}
 	has := func(fields []sdk.Field, name string) bool {
 		for _, f := range fields {
 			if f.Name == name {

@@ -382,7 +382,7 @@ func (q *Average) besides(sum, count int64, n Noise) Estimate {
 	if q.interval == nil {
 		return e
 	}
-	lucky := n.Lucky(float64(count), n.SD) / one
+	lucky := q.interval.lucky(n, float64(count), n.SD, 1/one, false) / one
 	e.Low, e.High = q.interval.solve(e.Value, c.Lower, c.Upper, c.Upper-c.Lower, n, 0, func(mean float64) (float64, spread) {
 		return s - (mean-q.lattice.Centre)*values, spread{noise: noise(mean), lucky: lucky * math.Abs(mean-q.lattice.Centre)}
 	})
@@ -408,7 +408,7 @@ func (q *Average) quotient(a, b int64, n Noise) Estimate {
 	if q.interval == nil {
 		return e
 	}
-	lucky := n.Lucky(x+y, math.Sqrt2*n.SD) // it may lie in one of the two sums alone
+	lucky := q.interval.lucky(n, x+y, math.Sqrt2*n.SD, q.maxWeight/float64(q.high), false) // it may lie in one of the two sums alone
 	low, high := q.interval.solve(share, 0, 1, 1, n, 0, func(share float64) (float64, spread) {
 		return (1-share)*x - share*y, spread{noise: noise(share), lucky: lucky * math.Max(share, 1-share)}
 	})

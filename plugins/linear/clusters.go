@@ -197,7 +197,7 @@ func (q *Average) betweenClusters(sums []int64, n Noise) Estimate {
 	if nn > 0 {
 		matter = math.Max(2, math.Min(matter, (a+b)*(a+b)/nn))
 	}
-	lucky := n.Lucky(a+b, math.Sqrt2*n.SD)
+	lucky := iv.lucky(n, a+b, math.Sqrt2*n.SD, q.maxWeight/float64(q.high), false)
 	at := func(share float64) (float64, spread) {
 		r := 2*share - 1
 		u, noise := (1-share)*a-share*b, n.SD*math.Hypot(1-share, share) // u is half of Σ(z − r·n)

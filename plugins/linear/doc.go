@@ -27,6 +27,6 @@
 //   - A declared row may always vanish (P39). By groups that stay, none missing, a total of values in [10, 100] moves under
 //     replace-one by 90 here and by 100 there; a share beside its count costs more likewise.
 //
-// It imports the SDK and privacy. It draws no noise, and sees rows only after the host has
+// It imports the SDK, privacy and the laws of noise. It draws no noise, and sees rows only after the host has
 // prepared them.
 package linear

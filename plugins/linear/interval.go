@@ -39,6 +39,8 @@ type Interval struct {
 	Clusters *Clusters `json:"clusters"`
 	// Change says that the figure is a change between two periods of a series.
 	Change *Change `json:"change"`
+	// Shown is the least noisy number of a group that is shown, 0 where all groups are.
+	Shown float64 `json:"shown"`
 
 	wide []float64 // see width
 }
@@ -201,7 +203,7 @@ func (s spread) whole() float64 { return math.Sqrt(math.Max(s.draw, 0) + s.noise
 
 // spread describes the error of one estimate: the estimated variance of the draw, the standard
 // deviation of the noise in that variance, and that of the noise in the value. Lucky is how far the noise
-// may have moved the estimate by what made it visible (Noise.Lucky). More is a margin for the noise in the variance, in its
+// may have moved the estimate by what made it visible (Interval.lucky). More is a margin for the noise in the variance, in its
 // standard deviations (Interval.more).
 type spread struct{ draw, unsure, noise, lucky, more float64 }
 
@@ -326,7 +328,7 @@ func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, 
 	}
 	lucky := 0.0
 	if !math.IsNaN(estimate) {
-		lucky = n.Lucky(sums[1], sds[1])
+		lucky = iv.lucky(n, sums[1], sds[1], 1, false)
 	}
 	at := func(r float64) (float64, spread) {
 		s := r - 1 // x − r·y = (x − y) − s·y

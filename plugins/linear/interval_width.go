@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dprelease/dprelease/internal/noise/tails"
 )
 
 // margin returns how many standard deviations of its noise to add to an estimated variance of
@@ -132,29 +134,11 @@ func (iv *Interval) exactWidth(share float64, laplace bool) float64 {
 	low, high := 0.0, 20.0
 	for range 60 {
 		mid := (low + high) / 2
-		if beyond(mid, s, b) > (1-iv.Level/100)/2 {
+		if math.Exp(tails.LogBeyond(mid, s, b)) > (1-iv.Level/100)/2 {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
 	return math.Max(high, normal)
-}
-
-// beyond is P(X > x), X the sum of a normal variable of standard deviation s and a Laplace
-// variable of scale b.
-func beyond(x, s, b float64) float64 {
-	if s == 0 {
-		return math.Exp(-x/b) / 2
-	}
-	tail := func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
-	// Each product is e^{…} times a small tail: taken together in logarithms it cannot overflow.
-	product := func(exponent, z float64) float64 {
-		if t := tail(z); t > 0 {
-			return math.Exp(exponent + math.Log(t))
-		}
-		return 0
-	}
-	shift := s * s / (2 * b * b)
-	return tail(x/s) + (product(shift-x/b, s/b-x/s)-product(shift+x/b, s/b+x/s))/2
 }

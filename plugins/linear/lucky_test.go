@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/plugins/linear"
@@ -18,14 +19,14 @@ import (
 
 // luck releases a statistic of many groups, each with a number of rows that is about n in a draw of a tenth, and returns how many of
 // them are shown, and how many of these hold the value of the population.
-func luck(t *testing.T, m sdk.Mechanism, params, kind, draw string, n float64, host sdk.Host, rng *rand.Rand) (shown, held float64) {
+func luck(t *testing.T, m sdk.Mechanism, params, kind, draw string, n, below float64, host sdk.Host, rng *rand.Rand) (shown, held float64) {
 	const cells = 3000
 	x, y := number("x", 0, 100), number("y", 0, 10)
 	x.Missing, y.Missing = sdk.MissingDrop, sdk.MissingDrop
 	req := lineartest.Request(fmt.Sprintf(`{"by":"g",%s,"noise":%q,"interval":{"level":95%s}}`, params, kind, draw), 0, x, y, groups(cells))
 	req.Target.Epsilon = 1
-	each := int(n)
-	if draw != "" {
+	each, drawn := int(n), strings.Contains(draw, "square")
+	if drawn {
 		each = int(10 * n)
 	}
 	var xs, ys []float64
@@ -39,7 +40,7 @@ func luck(t *testing.T, m sdk.Mechanism, params, kind, draw string, n float64, h
 			if a, b, aa = a+v, b+w, aa+v*v; v >= 40 {
 				p++
 			}
-			if draw == "" || rng.Float64() < 0.1 {
+			if !drawn || rng.Float64() < 0.1 {
 				xs, ys, codes = append(xs, v), append(ys, w), append(codes, int32(g))
 			}
 		}
@@ -60,13 +61,13 @@ func luck(t *testing.T, m sdk.Mechanism, params, kind, draw string, n float64, h
 		t.Fatal(err)
 	}
 	e, low, high := lineartest.Get(out, sdk.EstimateField), lineartest.Get(out, linear.LowField), lineartest.Get(out, linear.HighField)
+	rows := lineartest.Get(out, linear.CountField)
 	for g, v := range truth {
-		if math.IsNaN(e[g]) {
+		if math.IsNaN(e[g]) || below > 0 && rows[g] < below {
 			continue
 		}
 		if shown++; !(low[g] > v) && !(high[g] < v) {
 			held++
-
 		}
 	}
 	return shown / cells, held / shown
@@ -100,7 +101,7 @@ func TestValuesShownByLuck(t *testing.T) {
 					continue
 				}
 				seed := uint64(10*i + len(draw))
-				shown, held := luck(t, c.m, c.params, c.kind, draw, n, newSeeded(seed), rand.New(rand.NewPCG(10, seed)))
+				shown, held := luck(t, c.m, c.params, c.kind, draw, n, 0, newSeeded(seed), rand.New(rand.NewPCG(10, seed)))
 				t.Logf("%s, %s%s: shown %.3f, held %.3f", c.m.Describe().Name, c.kind, draw, shown, held)
 				if shown < 0.005 || shown > 0.15 {
 					t.Errorf("%s %s%s: %v are shown, which is not seldom", c.m.Describe().Name, c.kind, draw, shown)
@@ -112,4 +113,52 @@ func TestValuesShownByLuck(t *testing.T) {
 			t.Errorf("twin %v: %v of the values that are shown by luck hold", twin, good/all)
 		}
 	}
+}
+
+// P41: values that are divided by a count hold given that suppress shows the group, of groups whose number of rows lies one to two standard
+// deviations of its noise below the limit: in at least 95 of 100 cases, of hundreds that are shown. The noise and the draws are the same in
+// each run. The twin is not told of the limit.
+func TestValuesThatAreSuppressed(t *testing.T) {
+	const below = 60
+	var all, good [2]float64
+	for i, c := range []struct {
+		m            sdk.Mechanism
+		params, kind string
+	}{
+		{mean.Mechanism{}, `"column":"x"`, "laplace"}, {proportion.Mechanism{}, `"column":"x","from":40`, "laplace"},
+		{variance.Mechanism{}, `"column":"x"`, "laplace"}, {mean.Mechanism{}, `"column":"x"`, "gaussian"},
+		{proportion.Mechanism{}, `"column":"x","from":40`, "gaussian"},
+	} {
+		for _, draw := range []string{"", `,"square":0.9`} {
+			rows := below - 1.3*countNoise(t, c.m, c.params, c.kind, draw)
+			for k, told := range []string{draw, draw + fmt.Sprintf(`,"shown":%d`, below)} {
+				shown, held := luck(t, c.m, c.params, c.kind, told, rows, below, newSeeded(uint64(i)), rand.New(rand.NewPCG(10, uint64(i))))
+				t.Logf("%s, %s%s: shown %.4f, held %.3f", c.m.Describe().Name, c.kind, told, shown, held)
+				if k == 1 && held < 0.95 {
+					t.Errorf("%s %s%s: %v of the values that are shown hold", c.m.Describe().Name, c.kind, draw, held)
+				}
+				if draw == "" {
+					all[k], good[k] = all[k]+shown, good[k]+shown*held
+				}
+			}
+		}
+	}
+	if twin := good[0] / all[0]; twin > 0.9 {
+		t.Errorf("without the limit %v of the values that are shown hold", twin)
+	}
+}
+
+// countNoise is the standard deviation of the noise in the number of rows by which a value is divided.
+func countNoise(t *testing.T, m sdk.Mechanism, params, kind, draw string) float64 {
+	x := number("x", 0, 100)
+	x.Missing = sdk.MissingDrop
+	req := lineartest.Request(fmt.Sprintf(`{"by":"g",%s,"noise":%q,"interval":{"level":95%s}}`, params, kind, draw), 0, x, groups(2))
+	_, plan, err := sdktest.Plan(m, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if over := plan.Errors[0].Over; over != nil && over.NoiseSD > 0 {
+		return over.NoiseSD
+	}
+	return 3 // of the variance, about
 }

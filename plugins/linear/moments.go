@@ -254,10 +254,7 @@ func (m *Moments) equation(sums []int64, poly []float64, n Noise) (float64, spre
 	s := spread{draw: draw, unsure: unsure, noise: noise}
 	if m.Rows == 0 { // the noise that lifted the number of rows may lie in one of the sums alone
 		rows, sd := m.Value(sums, []float64{1}, n)
-		lucky := n.Lucky(rows, sd)
-		if len(poly) > 2 {
-			lucky = n.luckier(rows, sd)
-		}
+		lucky := m.interval.lucky(n, rows, sd, 1, len(poly) > 2)
 		for _, b := range control(poly, m.degree) {
 			s.lucky = math.Max(s.lucky, math.Abs(b)*lucky)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dprelease/dprelease/internal/noise/tails"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -44,11 +45,19 @@ type Noise struct {
 	// each is the number of rows that each row counted as when the event's noise was added; 0 stands for 1. SD is that of the
 	// noise that is left after the division.
 	each float64
+	law  *tails.Law // of the event's noise
 }
 
 // noiseOf is the noise of an event.
 func noiseOf(e privacy.Event) Noise {
-	return Noise{Event: e, SD: sdk.NoiseDeviation(e)}
+	n := Noise{Event: e, SD: sdk.NoiseDeviation(e)}
+	switch e := e.(type) {
+	case privacy.DiscreteLaplace:
+		n.law = tails.Laplace(e.Scale)
+	case privacy.DiscreteGaussian:
+		n.law = tails.Gaussian(e.Sigma)
+	}
+	return n
 }
 
 // left returns what is left of noises in sums that are divided by how many rows each row counts as. Rounding the quotient
@@ -57,7 +66,8 @@ func left(noises []Noise, each int64) []Noise {
 	if each > 1 {
 		for i, n := range noises {
 			by := float64(each)
-			noises[i] = Noise{Event: n.Event, SD: math.Sqrt(n.SD*n.SD/(by*by) + 1./12), each: by}
+			n.SD, n.each = math.Sqrt(n.SD*n.SD/(by*by)+1./12), by
+			noises[i] = n
 		}
 	}
 	return noises
@@ -95,37 +105,33 @@ func (n Noise) hidden(sd float64) float64 {
 	return sd / n.SD * n.Tail(hiding)
 }
 
-// Lucky returns a margin for noise of the standard deviation sd that may have lifted a number that it does not hide. A
+// lucky returns a margin for noise of the standard deviation sd that may have lifted a number that it does not hide. A
 // value that is divided by the number is shown in those draws alone in which the noise does not hide it: in a cell of
-// few rows, where it lifted the number. So an interval that should hold among the values that are shown has the margin
-// Lucky: the number itself little above what the noise hides, which leaves nothing to say, then a fixed one, and less
-// where the noise is less likely to have reached so far.
-func (n Noise) Lucky(x, sd float64) float64 {
-	if n.isLaplace() {
-		return luckyMargins.laplace.of(n, x, sd)
+// few rows, where it lifted the number. So an interval that should hold among the values that are shown has such a margin:
+// the number itself little above what the noise hides, which leaves nothing to say, then a fixed one, and less
+// where the noise is less likely to have reached so far. Where suppress hides more than the noise does (Shown rows, of which the number
+// has per in a unit), it is a fixed one from there on: a number that noise lifted from far below is hardly ever shown. Squares says that
+// noise of both signs meets in an equation.
+func (iv *Interval) lucky(n Noise, x, sd, per float64, squares bool) float64 {
+	m, hidden := luckyMargins.gaussian, n.hidden(sd) // its tail is shorter
+	switch {
+	case n.isLaplace() && squares:
+		m = luckyMargins.squares
+	case n.isLaplace():
+		m = luckyMargins.laplace
 	}
-	return luckyMargins.gaussian.of(n, x, sd) // its tail is shorter
-}
-
-// luckier is Lucky for an equation of squares, in which noise of both signs meets.
-func (n Noise) luckier(x, sd float64) float64 {
-	if n.isLaplace() {
-		return luckyMargins.squares.of(n, x, sd)
+	if shown := iv.Shown / per; shown > hidden {
+		m.all, hidden = 0, shown
 	}
-	return n.Lucky(x, sd)
+	if x-hidden < m.all*sd {
+		return x + sd
+	}
+	return math.Min(m.most*sd, math.Max(0, m.reach*sd-(x-hidden)))
 }
 
 // luckyMargin is a margin by how far a number lies above what its noise hides, in standard deviations: everything up to all, then
 // most, and less from reach − most on.
 type luckyMargin struct{ all, most, reach float64 }
-
-func (m luckyMargin) of(n Noise, x, sd float64) float64 {
-	above := x - n.hidden(sd)
-	if above < m.all*sd {
-		return x + sd
-	}
-	return math.Min(m.most*sd, math.Max(0, m.reach*sd-above))
-}
 
 // luckyMargins are those of Laplace noise, also in an equation of squares, and of Gaussian noise. With them values that are shown in one
 // draw of a hundred or more hold about as often as others (TestValuesShownByLuck).

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
+	"github.com/dprelease/dprelease/internal/noise/tails"
 )
 
 // masses is the law of the noise of a rule: P(Z = z) for z from −reach to reach.
@@ -139,7 +140,7 @@ func TestTails(t *testing.T) {
 	for name, r := range intervalRules(t) {
 		for m := -2 * r.at; m <= 2*r.at; m++ {
 			p := r.exactTail(m)
-			if got := math.Exp(r.tails.log(m)); math.Abs(got-p) > 1e-6*p+1e-300 {
+			if got := math.Exp(r.tails.Log(m)); math.Abs(got-p) > 1e-6*p+1e-300 {
 				t.Errorf("%s: P(Z ≥ %d) is %g, not %g", name, m, got, p)
 			}
 		}
@@ -152,10 +153,10 @@ func TestTails(t *testing.T) {
 			t.Errorf("%s: a deviation of %g, not %g", name, got, math.Sqrt(square))
 		}
 	}
-	wide := &tails{law: gaussian, scale: 1e5}
-	fine := &tails{law: gaussian, scale: 1000}
+	wide := tails.Gaussian(1e5)
+	fine := tails.Gaussian(1000)
 	for _, x := range []float64{.5, 2, 6, 29, 35, 200} {
-		if a, b := wide.log(int64(x*1e5)), fine.log(int64(x*1000)); math.Abs(a-b) > 2e-3*x {
+		if a, b := wide.Log(int64(x*1e5)), fine.Log(int64(x*1000)); math.Abs(a-b) > 2e-3*x {
 			t.Errorf("%g standard deviations out: %g and %g", x, a, b)
 		}
 	}

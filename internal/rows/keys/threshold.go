@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/noise/tails"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -29,8 +30,8 @@ type Threshold struct {
 	scale float64
 	keys  int64
 	at    int64
-	delta float64 // that one of k keys of single units passes; of truncated noise, that one passes
-	tails *tails  // for chances and intervals
+	delta float64    // that one of k keys of single units passes; of truncated noise, that one passes
+	tails *tails.Law // for chances and intervals
 }
 
 // NewThreshold prepares the rule for units with up to the given number of keys, with Laplace noise of the given scale, or
@@ -66,22 +67,24 @@ func (r *Threshold) lowest(delta float64) (*Threshold, error) {
 		}
 	}
 	r.at, r.delta = hi, r.passes(hi)
-	r.tails = &tails{law: r.law, scale: r.scale, reach: r.at}
+	switch r.law {
+	case laplace:
+		r.tails = tails.Laplace(r.scale)
+	case gaussian:
+		r.tails = tails.Gaussian(r.scale)
+	default:
+		r.tails = tails.Truncated(r.scale, r.at)
+	}
 	return r, nil
 }
 
 // passes is at least the probability that one of k keys with one unit each exceeds a threshold of 1 or more.
 func (r *Threshold) passes(at int64) float64 {
 	if r.law == truncated { // the noise is the threshold itself
-		return math.Min(1, math.Exp(-float64(at)/r.scale)*-math.Expm1(-1/r.scale)/weightTruncated(r.scale, at)*(1+1e-11)+1e-300)
+		return math.Min(1, math.Exp(-float64(at)/r.scale)*-math.Expm1(-1/r.scale)/tails.Weight(r.scale, at)*(1+1e-11)+1e-300)
 	}
 	p := r.tail(float64(at))
 	return math.Min(1, -math.Expm1(float64(r.keys)*math.Log1p(-p))*(1+1e-12)+1e-300)
-}
-
-// weightTruncated is (1 − a)·Σ a^|z| over all z from −reach to reach, with a = e^(−1/scale), without cancellation.
-func weightTruncated(scale float64, reach int64) float64 {
-	return -math.Expm1(-1/scale) + 2*math.Exp(-1/scale)*-math.Expm1(-float64(reach)/scale)
 }
 
 // tail is at least the probability that the noise is x or more, for a whole number x of at least 1, with a relative
@@ -181,8 +184,17 @@ func (r *Threshold) Chance(units int64) float64 {
 	if units <= 0 {
 		return 0
 	}
-	return math.Exp(r.tails.log(r.at - units + 1))
+	return math.Exp(r.tails.Log(r.at - units + 1))
 }
+
+// Interval holds the number of units of a key that is shown with a noisy number, given that it exceeds above, with at least the
+// probability level (tails.Law). Above is the threshold, or what the numbers of other keys raised it to (Selection.Above). // P41
+func (r *Threshold) Interval(noisy, above int64, level float64) (low, high int64) {
+	return r.tails.Interval(noisy, above, 1, level)
+}
+
+// Half is half of an interval that holds the noise, without any condition, with at least the probability level.
+func (r *Threshold) Half(level float64) int64 { return r.tails.Half(level) }
 
 // Deviation is the standard deviation of the noise.
 func (r *Threshold) Deviation() float64 {
@@ -190,7 +202,7 @@ func (r *Threshold) Deviation() float64 {
 	case gaussian:
 		return r.scale
 	case truncated:
-		return r.tails.deviation()
+		return r.tails.Deviation()
 	}
 	return math.Sqrt2 * r.scale
 }
