@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -79,10 +78,13 @@ func (t *tx) upsert(table, key, fixed, changing string, rows ...[]any) error {
 	if fixed != "" {
 		columns = key + ", " + fixed + ", " + changing
 	}
-	changes := regexp.MustCompile(`\w+`).ReplaceAllString(changing, "$0 = excluded.$0")
+	var changes []string
+	for name := range strings.SplitSeq(changing, ", ") {
+		changes = append(changes, name+" = excluded."+name)
+	}
 	for some := range slices.Chunk(rows, atOnce) {
 		values := strings.TrimSuffix(strings.Repeat("("+marks(len(some[0]))+"), ", len(some)), ", ")
-		if err := t.exec("INSERT INTO "+table+" ("+columns+") VALUES "+values+" ON CONFLICT ("+key+") DO UPDATE SET "+changes,
+		if err := t.exec("INSERT INTO "+table+" ("+columns+") VALUES "+values+" ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(changes, ", "),
 			slices.Concat(some...)...); err != nil {
 			return err
 		}
@@ -272,8 +274,12 @@ func (l *Ledger) transaction(ctx context.Context, begin string, f func(t *tx) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout+l.options.LockWait)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
+	if l.dialect == &postgresDialect { // SQLite waits for locks and the disk alone, and to watch a context costs its driver as much as a query
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, writeTimeout+l.options.LockWait)
+		defer cancel()
+	}
 	t := &tx{l: l, ctx: ctx, books: newBooks()}
 	if err := t.exec(begin); err != nil {
 		if busy(err) { // nothing has begun

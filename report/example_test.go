@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"os"
 
@@ -46,7 +47,7 @@ func ExampleNewPage() {
 		log.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := page.WriteHTML(&out, r, nil, true); err != nil {
+	if err := page.WriteHTML(io.Discard, &out, r, nil); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(bytes.Contains(out.Bytes(), []byte("<title>")))

@@ -85,7 +85,7 @@ func NewPage(r *Report) (*Page, error) {
 		return nil, err
 	}
 	// Once without values, so that a failure comes before anything is spent.
-	return p, p.WriteHTML(io.Discard, r, nil, false)
+	return p, p.WriteHTML(io.Discard, io.Discard, r, nil)
 }
 
 // sampleRelation is the relation under which the sample's own profile is shown: that of
@@ -254,7 +254,8 @@ var pageStyle string
 
 // pageTemplate is parsed when the first page is made: most processes make none.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "sentence": Sentence, "stop": stop}).Parse(pageText))
+	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "sentence": Sentence, "stop": stop,
+		"own": mark("own"), "public": mark("public"), "both": mark("both")}).Parse(pageText))
 })
 
 // policy lets the page's own style sheet in, and others that are given, and nothing else: no script, no
@@ -270,17 +271,35 @@ func policy(others ...string) string {
 
 // WriteHTML writes the page of a report that NewPage has seen, with the released
 // values. The page for the public leaves out the ledger.
-func (p *Page) WriteHTML(w io.Writer, r *Report, values map[string]Table, public bool) error {
+func (p *Page) WriteHTML(own, public io.Writer, r *Report, values map[string]Table) error {
 	var b bytes.Buffer
-	if err := pageTemplate().Execute(&b, newView(p, r, values, public)); err != nil {
+	if err := pageTemplate().Execute(&b, newView(p, r, values)); err != nil {
 		return err
 	}
 	text := b.Bytes()
 	if r.words().Foreign() {
 		text = texts.ReplaceAllFunc(text, func(t []byte) []byte { return []byte(r.words().Number(string(t))) })
 	}
-	_, err := w.Write(text)
-	return err
+	pieces := bytes.Split(text, []byte("<!--"))
+	for reader, w := range map[string]io.Writer{"own": own, "public": public} {
+		var page bytes.Buffer
+		page.Grow(len(text))
+		page.Write(pieces[0])
+		for _, piece := range pieces[1:] {
+			if whose, text, _ := bytes.Cut(piece, []byte("-->")); string(whose) == reader || string(whose) == "both" {
+				page.Write(text)
+			}
+		}
+		if _, err := page.WriteTo(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark is a comment where what one reader sees begins. No other text of a page holds a comment: the template escapes it.
+func mark(reader string) func() template.HTML {
+	return func() template.HTML { return template.HTML("<!--" + reader + "-->") } //nolint:gosec // see above
 }
 
 // texts are the texts of a page between its tags. One that is a number alone is written in the page's language.

@@ -59,11 +59,14 @@ func pageOf(t testing.TB, name string, r *report.Report) *report.Page {
 
 func html(t testing.TB, p *report.Page, r *report.Report, values map[string]report.Table, public bool) string {
 	t.Helper()
-	var b bytes.Buffer
-	if err := p.WriteHTML(&b, r, values, public); err != nil {
+	var own, others bytes.Buffer
+	if err := p.WriteHTML(&own, &others, r, values); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	if public {
+		return others.String()
+	}
+	return own.String()
 }
 
 func draw(t testing.TB, r *report.Report) *report.Page {

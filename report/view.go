@@ -18,7 +18,6 @@ type view struct {
 
 	Policy string
 	Style  template.CSS
-	Public bool
 
 	Title, Publisher, Period, Contact, Lede string
 	Notes                                   []string
@@ -121,18 +120,15 @@ func (gridView) Style(c document.Cell) string {
 // methodNames are the methods in the order of the table.
 var methodNames = []string{"basic", "rdp", "pld", "shuffle", "iterate", "split", "kept"}
 
-func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
+func newView(p *Page, r *Report, values map[string]Table) *view {
 	w := r.words()
 	v := &view{
-		words: w, Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
+		words: w, Policy: policy(), Style: template.CSS(pageStyle), //nolint:gosec // the style sheet is embedded
 		Tool: r.Tool.Name + " " + r.Tool.Version, Charged: Charge(r.Guarantee), Sampled: r.anySampled(),
-		Promise: promise(w, r), Details: details(w, r, p, public),
+		Promise: promise(w, r), Details: details(w, r, p, false), Gauges: r.Budget.gauges(w),
 	}
 	v.headline(r)
 	v.addResults(r, values)
-	if !public {
-		v.Gauges = r.Budget.gauges(w)
-	}
 	return v
 }
 

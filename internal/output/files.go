@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 
@@ -24,15 +25,14 @@ const diagnosticsFile = "CONFIDENTIAL-diagnostics.json"
 // WriteReports writes the report in its three forms. Released values stand in the pages,
 // and nothing else that follows from data (P19).
 func WriteReports(out *Folder, page *report.Page, rep *report.Report, values map[string]report.Table) error {
-	html := func(public bool) func(io.Writer) error {
-		return func(w io.Writer) error { return page.WriteHTML(w, rep, values, public) }
-	}
+	var own, public bytes.Buffer
 	_, err := out.write(reportFile, 0o644, rep.WriteJSON)
 	if err == nil {
-		_, err = out.write(PageFile, 0o644, html(false))
+		err = page.WriteHTML(&own, &public, rep, values)
 	}
 	if err == nil {
-		_, err = out.write(publicFile, 0o644, html(true))
+		out.add(PageFile, 0o644, own.Bytes())
+		out.add(publicFile, 0o644, public.Bytes())
 	}
 	return err
 }

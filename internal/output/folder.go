@@ -163,9 +163,13 @@ func (f *Folder) write(name string, mode fs.FileMode, content func(io.Writer) er
 	if err := content(&b); err != nil {
 		return "", err
 	}
-	f.Files = append(f.Files, ledger.File{Path: name, Mode: mode, Data: b.Bytes()})
+	f.add(name, mode, b.Bytes())
 	sum := sha256.Sum256(b.Bytes())
 	return hex.EncodeToString(sum[:]), nil
+}
+
+func (f *Folder) add(name string, mode fs.FileMode, data []byte) {
+	f.Files = append(f.Files, ledger.File{Path: name, Mode: mode, Data: data})
 }
 
 // writesAtOnce bounds how many files are made durable side by side: a disk does

@@ -36,16 +36,16 @@ func WritePages(ctx context.Context, dir string, words *report.Publication) (pag
 	if err != nil {
 		return nil, failure.New(failure.ExitUsage, "REPORT_UNREADABLE", "%s: %v", filepath.Join(dir, reportFile), err)
 	}
-	for _, name := range []string{PageFile, publicFile} {
-		path := filepath.Join(dir, name)
+	var own, public bytes.Buffer
+	if err := page.WriteHTML(&own, &public, &r, values); err != nil {
+		return nil, failure.New(failure.ExitBug, "REPORT", "%v", err)
+	}
+	for i, page := range []*bytes.Buffer{&own, &public} {
+		path := filepath.Join(dir, []string{PageFile, publicFile}[i])
 		if words != nil {
 			path = strings.TrimSuffix(path, ".html") + "-anew.html"
 		}
-		var b bytes.Buffer
-		if err := page.WriteHTML(&b, &r, values, name == publicFile); err != nil {
-			return nil, failure.New(failure.ExitBug, "REPORT", "%v", err)
-		}
-		if err := whole.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		if err := whole.WriteFile(path, page.Bytes(), 0o644); err != nil {
 			return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "%s cannot be written", path)
 		}
 		pages = append(pages, path)

@@ -64,9 +64,12 @@ func pages(t *testing.T) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var b bytes.Buffer
-		if err := p.WriteHTML(&b, &r, values, name == "response"); err != nil {
+		var b, public bytes.Buffer
+		if err := p.WriteHTML(&b, &public, &r, values); err != nil {
 			t.Fatal(err)
+		}
+		if name == "response" {
+			b = public
 		}
 		path := filepath.Join(dir, name+".html")
 		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
