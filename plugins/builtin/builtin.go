@@ -95,20 +95,20 @@ func (m onAllCores) Release(ctx context.Context, r sdk.ReleaseRequest, rows sdk.
 }
 
 // cores counts the releases that use all cores.
-var cores = counter{all: runtime.GOMAXPROCS(0)}
+var cores counter
 
 type counter struct {
 	sync.Mutex
-	all, n int
+	n int
 }
 
 // use notes so many more, and gives the process the cores that it wants.
 func (c *counter) use(more int) {
 	c.Lock()
 	defer c.Unlock()
-	want := 1
 	if c.n += more; c.n > 0 {
-		want = c.all
+		runtime.SetDefaultGOMAXPROCS()
+	} else {
+		runtime.GOMAXPROCS(1) // nothing where it is so already, as where the sandbox started it
 	}
-	runtime.GOMAXPROCS(want) // nothing where it is so already
 }

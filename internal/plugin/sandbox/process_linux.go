@@ -98,6 +98,10 @@ func begin(ctx context.Context, exe *Executable, cmd Command, o *orders) (*Proce
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	p := &Process{mark: hex.EncodeToString(random[:]), soleParent: cmd.SoleParent, doomed: map[int]bool{}, done: make(chan struct{})}
+	const oneCore = "GOMAXPROCS=1" // until a release wants all
+	if exe.Own() {
+		cmd.Env = append(cmd.Env, oneCore)
+	}
 	if o == nil {
 		env := environment(launcher.OwnFolder(cmd.Dir), cmd.Elsewhere, cmd.Env, p.mark)
 		if err := p.start(childPath, cmd.Args, env, launcher.OwnFolder(cmd.Dir), exe.file, nil, &unix.SysProcAttr{}); err != nil {
@@ -121,7 +125,7 @@ func begin(ctx context.Context, exe *Executable, cmd Command, o *orders) (*Proce
 	if exe.Own() { // a companion has less to start than this program
 		first = childPath
 	}
-	err = p.start(first, []string{launcher.Name}, []string{}, launcher.OwnFolder(cmd.Dir), exe.file, theirs, attr)
+	err = p.start(first, []string{launcher.Name}, []string{oneCore}, launcher.OwnFolder(cmd.Dir), exe.file, theirs, attr)
 	theirs.Close()
 	if err != nil {
 		if o.Namespaces {
