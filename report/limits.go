@@ -20,6 +20,8 @@ type Limits struct {
 	Ends  string   `json:"ends,omitempty"`
 	Marks []string `json:"marks,omitempty"`
 	Of    []string `json:"of,omitempty"`
+	// Blank is the relative error above which values are blank and of which their intervals do not know, 0 for none.
+	Blank float64 `json:"blank,omitempty"`
 	// Status is the name of the column with the marks, "" where the release has none.
 	Status string `json:"status,omitempty"`
 	// Text says all of it in sentences, the filter too.
@@ -186,6 +188,9 @@ func limitText(w words, e Release, d Dataset, filter bool) []string {
 	}
 	if e.Suppress != nil && e.Interval != "" && e.Limits.Ends != EndsNone && !e.Mechanism.Builtin { // no plugin is told of the limit
 		out = append(out, w.t("limit.shown", thousands(plain(e.Suppress.Below, 15))))
+	}
+	if e.Limits.Blank > 0 && e.Limits.Ends != EndsNone {
+		out = append(out, w.t("limit.certain", plain(100*e.Limits.Blank, 3)))
 	}
 	return out
 }

@@ -28,6 +28,8 @@ func TestLimits(t *testing.T) {
 			[]string{"A group is shown if its noisy number reaches 80: of groups of about that size or smaller, intervals miss more often than they say"}},
 		{Release{Interval: "95", Suppress: &Suppress{Below: 80}, Mechanism: Mechanism{Builtin: true}}, nil}, // these hold given that they are shown
 		{Release{Suppress: &Suppress{Below: 80}}, nil},
+		{Release{Interval: "95", Limits: &Limits{Blank: 0.3}}, []string{"Values with a relative error above 30 % are blank: of values near that, " +
+			"and of those that luck shows, intervals miss more often than they say"}},
 		{Release{Interval: "95", Suppress: &Suppress{Below: 80}, Limits: &Limits{Ends: EndsNone}},
 			[]string{"Rows may be left out, and nobody knows how far a value lies from that of all: there is no interval"}},
 		{Release{Limits: &Limits{Ends: EndsNone, Cap: &CapLimit{Rows: 1, Groups: 3}}},

@@ -17,7 +17,7 @@ func describeLimits(p *plan.Priced, r *plan.PricedRelease) *report.Limits {
 		return &report.Limits{UnitRows: j.Dataset.CountsRows()}
 	}
 	whose := r.Whose()
-	out := &report.Limits{Of: whose.Of, Status: r.StatusColumn()}
+	out := &report.Limits{Of: whose.Of, Status: r.StatusColumn(), Blank: r.BlankUnknown()}
 	if whose.Ends != plan.EndsBoth {
 		out.Ends = string(whose.Ends)
 	}

@@ -29,6 +29,8 @@ type interval struct {
 	Clusters *clusters `json:"clusters,omitempty"`
 	// Shown is the least noisy number of a group that suppress does not blank.
 	Shown float64 `json:"shown,omitempty"`
+	// Error is the relative error above which it blanks a value.
+	Error float64 `json:"error,omitempty"`
 }
 
 // clusters are the units that a draw takes first: the column that a mechanism reads them in, and
@@ -80,7 +82,8 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 		if err != nil {
 			return err
 		}
-		v.Level, v.Shown = level, q.shown()
+		v.Level = level
+		v.suppress(q)
 		q.Params, err = planned.AddParam(q.Params, "interval", v)
 		return err
 	}
@@ -95,7 +98,8 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	if err != nil {
 		return noInterval("there is no valid interval: "+err.Error(), "leave interval out, or draw the sample by srswor, poisson or stratified")
 	}
-	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows, Shown: q.shown()}
+	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows}
+	v.suppress(q)
 	v.Strata = q.strataOf(j, d, e)
 	if c := e.Clusters; c != nil {
 		q.AddClusters(c.Of, c.Number)
@@ -105,24 +109,47 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	return err
 }
 
-// shown is the least noisy number of a group that is not blank, 0 where none is blanked, or for a plugin, which knows of no such limit.
-func (q *Question) shown() float64 {
-	if builtin, _ := q.Mech.Origin(); !builtin || q.Job.Suppress == nil || q.Job.Suppress.Below == nil {
-		return 0
+// suppress tells the interval what the job blanks. A plugin knows of no such limit.
+func (v *interval) suppress(q *Question) {
+	if builtin, _ := q.Mech.Origin(); builtin && q.Job.Suppress != nil {
+		if s := q.Job.Suppress; s.Below != nil {
+			v.Shown = rational.Up(s.Below)
+		}
+		if s := q.Job.Suppress; s.Blank != nil {
+			v.Error = rational.Up(s.Blank)
+		}
 	}
-	return rational.Up(q.Job.Suppress.Below)
 }
 
 // Level is the level, in per cent, of the intervals of a release, "" where it has none. It differs
 // from that of the job where the job leaves it out.
 func (r *PlannedRelease) Level() string {
+	v := r.interval()
+	if builtin, _ := r.Mech.Origin(); !builtin && r.Job.Interval == nil || v.Level == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v.Level, 'g', -1, 64)
+}
+
+// interval is what the mechanism is told of its interval, none if it is told nothing.
+func (r *PlannedRelease) interval() interval {
 	var said struct {
 		Interval interval `json:"interval"`
 	}
-	if builtin, _ := r.Mech.Origin(); json.Unmarshal(r.Params, &said) != nil || !builtin && r.Job.Interval == nil || said.Interval.Level == 0 {
-		return ""
+	if json.Unmarshal(r.Params, &said) != nil {
+		return interval{}
 	}
-	return strconv.FormatFloat(said.Interval.Level, 'g', -1, 64)
+	return said.Interval
+}
+
+// BlankUnknown is the relative error above which values are blank where their intervals do not know of that, else 0: those of sums of a
+// whole table, each times a constant, do.
+func (r *PlannedRelease) BlankUnknown() float64 {
+	v := r.interval()
+	if s := r.Job.Suppress; r.Level() == "" || s == nil || s.Blank == nil || v.Error > 0 && v.Square == 0 && r.Additive {
+		return 0
+	}
+	return rational.Up(r.Job.Suppress.Blank)
 }
 
 // strataOf are the estimates by stratum where the column of the strata is declared with all

@@ -275,36 +275,47 @@ func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, 
 			low, high = math.Max(low, math.Min(0, x)), math.Max(high, 0)
 		}
 	}
-	if a.interval.Shown > 0 {
-		low, high = a.shown(sums, n, scale, low, high)
+	if a.interval.shows(math.Inf(1)) > 0 {
+		low, high = a.shown(sums[0], n, offset, scale, low, high)
 	}
 	return offset + scale*low, offset + scale*high
 }
 
-// shown is the interval of a number of rows, given that it is shown because scale·(its noisy sum) reaches Shown: that of the law of the
+// shown is the interval of a sum, given that its value is shown because it is large enough (Interval.shows): that of the law of the
 // noise (tails.Law). Where a draw adds to the error, low and high are the ends without that condition. The upper end holds as it is, for
 // the condition only makes low sums rarer. The lower end is that of the law of noise and draw, with the variance that the interval takes
 // at the noisy sum: no smaller number of rows has a larger one. It is made of the noisy sum and public facts, so it is free.
-func (a *Additive) shown(sums []int64, n Noise, scale, low, high float64) (float64, float64) {
-	iv, step, each := a.interval, a.lattice.Step, int64(max(n.each, 1))
-	unit, far := step*scale, float64(1<<52)
-	least := int64(math.Ceil(math.Min(iv.Shown/unit, far)))
-	for float64(least-1)*unit >= iv.Shown { // as the host compares it
+func (a *Additive) shown(sum int64, n Noise, offset, scale, low, high float64) (float64, float64) {
+	iv, step, each, side := a.interval, a.lattice.Step, int64(max(n.each, 1)), int64(1)
+	unit, smallest := step*scale, int64(-1)<<52
+	if offset+unit*float64(sum) < 0 && iv.Shown == 0 { // a large negative value is shown too
+		side, offset = -1, -offset
+	} else if a.positive {
+		smallest = 0
+	}
+	sum *= side
+	limit, far := iv.shows(unit*n.SD), float64(1<<52)
+	least := int64(math.Ceil(math.Max(-far, math.Min((limit-offset)/unit, far))))
+	for offset+float64(least-1)*unit >= limit { // as the host compares it
 		least--
 	}
-	for float64(least)*unit < iv.Shown && float64(least) < far {
+	for offset+float64(least)*unit < limit && float64(least) < far {
 		least++
 	}
-	if sums[0] < least {
+	if sum < least {
 		return low, high
 	}
-	first, above := sums[0]*each-each/2, least*each-each/2-1 // the sums that are divided to this one
+	smallest = max(smallest, least*each-int64(20*n.SD)*each) // smaller ones are never shown
+	first, above := sum*each-each/2, least*each-each/2-1 // the sums that are divided to this one
 	if !iv.sampled() {
-		from, _ := n.law.Interval(first, above, 0, iv.Level/100)
-		_, to := n.law.Interval(first+each-1, above, 0, iv.Level/100)
+		from, _ := n.law.Interval(first, above, smallest, iv.Level/100)
+		_, to := n.law.Interval(first+each-1, above, smallest, iv.Level/100)
+		if side < 0 {
+			from, to = -to, -from
+		}
 		return step * float64(from) / float64(each), step * float64(to) / float64(each)
 	}
-	x := math.Max(step*float64(sums[0]), 1)
+	x := math.Max(step*float64(sum), 1)
 	draw := math.Pow((high-x)/distuv.UnitNormal.Quantile(0.5+iv.Level/200), 2) - step*step*n.SD*n.SD
 	if a.zeroOne {
 		if iv.Mean > 0 {
@@ -312,7 +323,7 @@ func (a *Additive) shown(sums []int64, n Noise, scale, low, high float64) (float
 		}
 		draw = iv.Square*x - iv.Mean*x*x
 	}
-	from, _ := n.law.Drawn(math.Sqrt(math.Max(draw, 0))/step).Interval(first, above, 0, iv.Level/100)
+	from, _ := n.law.Drawn(math.Sqrt(math.Max(draw, 0))/step).Interval(first, above, smallest, iv.Level/100)
 	return math.Min(low, step*float64(from)), high
 }
 

@@ -41,6 +41,8 @@ type Interval struct {
 	Change *Change `json:"change"`
 	// Shown is the least noisy number of a group that is shown, 0 where all groups are.
 	Shown float64 `json:"shown"`
+	// Error is the largest relative error of a value that is shown, 0 where it hides none. A value of a whole table knows of it.
+	Error float64 `json:"error"`
 
 	wide []float64 // see width
 }
@@ -80,6 +82,14 @@ func (iv *Interval) Part(w float64) float64 {
 		return 1
 	}
 	return math.Max(0, 1-1/w)
+}
+
+// shows is the least magnitude that a value needs to be shown, given the standard deviation of its noise; 0 where all are.
+func (iv *Interval) shows(sd float64) float64 {
+	if iv.Error > 0 && !iv.sampled() {
+		return math.Max(iv.Shown, sd/iv.Error)
+	}
+	return iv.Shown
 }
 
 // Check returns why a request can have no interval, nil where it can.
