@@ -131,7 +131,7 @@ func (r *PlannedRelease) Level() string {
 	return strconv.FormatFloat(v.Level, 'g', -1, 64)
 }
 
-// interval is what the mechanism is told of its interval, none if it is told nothing.
+// interval returns the parameter that the mechanism is told, its zero value if it is told nothing.
 func (r *PlannedRelease) interval() interval {
 	var said struct {
 		Interval interval `json:"interval"`
