@@ -306,7 +306,7 @@ func (a *Additive) shown(sum int64, n Noise, offset, scale, low, high float64) (
 		return low, high
 	}
 	smallest = max(smallest, least*each-int64(20*n.SD)*each) // smaller ones are never shown
-	first, above := sum*each-each/2, least*each-each/2-1 // the sums that are divided to this one
+	first, above := sum*each-each/2, least*each-each/2-1     // the sums that are divided to this one
 	if !iv.sampled() {
 		from, _ := n.law.Interval(first, above, smallest, iv.Level/100)
 		_, to := n.law.Interval(first+each-1, above, smallest, iv.Level/100)
