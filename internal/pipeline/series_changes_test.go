@@ -54,14 +54,15 @@ func changesOfQuotients(t *testing.T, unit string) {
 		sizes = append(sizes, fmt.Sprint("s", g))
 	}
 	r := rand.New(rand.NewPCG(31, 9))
-	text := "month,size,sales,hours\n"
+	var text strings.Builder // 18,000 lines
+	text.WriteString("month,size,sales,hours\n")
 	type sums struct{ n, few, sales, hours float64 }
 	truth := map[string][6]sums{}
 	for m := range 6 {
 		for i := range 60 * groups {
 			size := sizes[i%groups]
 			sales, hours := float64(r.IntN(40+2*m)), float64(1+r.IntN(9))
-			text += fmt.Sprintf("2026-%02d,%s,%g,%g\n", m+1, size, sales, hours)
+			fmt.Fprintf(&text, "2026-%02d,%s,%g,%g\n", m+1, size, sales, hours)
 			all := truth[size]
 			all[m].n++
 			all[m].sales += sales
@@ -73,7 +74,7 @@ func changesOfQuotients(t *testing.T, unit string) {
 		}
 	}
 	table := filepath.Join(t.TempDir(), "shops.csv")
-	if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(table, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	path := write(t, changesJob, "TABLE", table, "LEDGER", filepath.Join(t.TempDir(), "l.db"), "SIZES", strings.Join(sizes, ", "), "UNIT", unit)
