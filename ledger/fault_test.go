@@ -300,20 +300,31 @@ func copyOf(t *testing.T, at string) func() string {
 			return "sqlite:" + path
 		}
 	}
-	return func() string { return clone(t, at) }
+	to := clone(t, at)
+	// The same schema each time, filled anew: its tables cost more than their rows. The locks wait for what a lost
+	// connection had begun.
+	again := onTables("LOCK TABLE %[2]s.%[3]s;", at, to) + onTables("DELETE FROM %[2]s.%[3]s; INSERT INTO %[2]s.%[3]s SELECT * FROM %[1]s.%[3]s;", at, to)
+	return func() string {
+		onServer(t, again)
+		return to
+	}
 }
 
 // clone copies a schema of the server.
 func clone(t testing.TB, at string) string {
 	t.Helper()
 	to := postgrestest.New(t)
-	var statements []string
-	for _, table := range []string{"version", "head", "records", "accounts", "releases", "nodes", "tree", "failures", "columns", "separate", "leftovers", "slices", "keys"} {
-		statements = append(statements, fmt.Sprintf("CREATE TABLE %[1]s.dprelease_%[3]s (LIKE %[2]s.dprelease_%[3]s INCLUDING ALL)", schemaOf(to), schemaOf(at), table),
-			fmt.Sprintf("INSERT INTO %[1]s.dprelease_%[3]s SELECT * FROM %[2]s.dprelease_%[3]s", schemaOf(to), schemaOf(at), table))
-	}
-	onServer(t, statements...)
+	onServer(t, onTables("CREATE TABLE %[2]s.%[3]s (LIKE %[1]s.%[3]s INCLUDING ALL); INSERT INTO %[2]s.%[3]s SELECT * FROM %[1]s.%[3]s;", at, to))
 	return to
+}
+
+// onTables fills in a statement for each table of a ledger: the schemas of two addresses, and the table.
+func onTables(statement, from, to string) string {
+	var all strings.Builder
+	for _, table := range []string{"version", "head", "records", "accounts", "releases", "nodes", "tree", "failures", "columns", "separate", "leftovers", "slices", "keys"} {
+		fmt.Fprintf(&all, statement, schemaOf(from), schemaOf(to), "dprelease_"+table)
+	}
+	return all.String()
 }
 
 // schemaOf is the schema that an address names.

@@ -68,7 +68,7 @@ func chargedTimes(t testing.TB, at string, n int) int64 {
 func TestKillWhileCharging(t *testing.T) {
 	tier.Full(t, "TestEveryStepOfAChargeFails")
 	onBoth(t, func(t *testing.T, at string) {
-		kills, n := 10, 30_000
+		kills, n := 10, 10_000
 		opened(t, at)
 		w := task{Address: at, Slices: n}
 		start := time.Now()
@@ -116,7 +116,7 @@ func TestServerDiesWhileCharging(t *testing.T) {
 	defer srv.Remove()
 	at := srv.URL("public")
 	opened(t, at)
-	const n = 30_000
+	const n = 10_000
 	w := task{Address: at, Slices: n}
 	start := time.Now()
 	cmd, _ := w.start(t)

@@ -451,7 +451,7 @@ func (s *scene) outlives(t *testing.T, a act, mode sandbox.Mode) bool {
 		if err := h.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(2 * time.Minute); len(s.daemons(t)) == 0; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); len(s.daemons(t)) == 0; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the daemon did not start")
 			}
@@ -463,7 +463,7 @@ func (s *scene) outlives(t *testing.T, a act, mode sandbox.Mode) bool {
 			patience = time.Minute // it ends, sooner or later
 		}
 		for deadline := time.Now().Add(patience); len(s.daemons(t)) > 0 && time.Now().Before(deadline); {
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond)
 		}
 		left := s.daemons(t)
 		for _, pid := range left {

@@ -52,16 +52,18 @@ func (g *generator) crowd() int {
 // adds compares the query on n rows of the pool with the sum of the queries on each. If they differ, it
 // looks for a prefix of the rows that one row more makes wrong, and reports that pair.
 func (r *replayer) adds(ctx context.Context, out *Report, g *generator, pool []contribution, n int) bool {
-	rows, of := make([]record, n), make([]contribution, n)
-	for i := range rows {
-		of[i] = pool[g.rng.IntN(len(pool))]
-		rows[i] = of[i].rows[0]
-		rows[i].id = i
+	single := make([]record, len(pool))
+	for i, c := range pool {
+		single[i] = c.rows[0]
+	}
+	at := make([]int32, n) // which row of the pool each row is
+	for i := range at {
+		at[i] = g.rng.Int32N(int32(len(pool)))
 	}
 	batch := []int{1024, 4096, largestBatch}[g.rng.IntN(3)]
 	look := func(n int) ([][]int64, *violation) {
-		got, _, v := r.vectors(ctx, rows[:n], batch)
-		if v == nil && !slices.EqualFunc(got, total(pool[0], of[:n]), slices.Equal) {
+		got, _, v := r.vectorsOf(ctx, r.layout.chosen(single, at[:n], batch))
+		if v == nil && !slices.EqualFunc(got, total(pool, at[:n]), slices.Equal) {
 			v = broken("linear", "the query on %d rows is not the sum of the queries on each", n)
 		}
 		return got, v
@@ -82,22 +84,29 @@ func (r *replayer) adds(ctx context.Context, out *Report, g *generator, pool []c
 	if before, w := look(right); w == nil && v.check == "linear" {
 		after, _ := look(wrong)
 		v.detail = fmt.Sprintf("beside %d rows, one row more moves the query by %s; alone it moves it by %s",
-			right, moves(before, after), moves(nil, of[right].vectors))
+			right, moves(before, after), moves(nil, pool[at[right]].vectors))
 	}
-	r.pairFound(out, v, rows[:right], rows[:wrong], g.relations[0])
+	rows := make([]record, wrong)
+	for i := range rows {
+		rows[i] = single[at[i]]
+		rows[i].id = i
+	}
+	r.pairFound(out, v, rows[:right], rows, g.relations[0])
 	return false
 }
 
-// total adds up what rows add to each call; one gives the lengths of the vectors.
-func total(one contribution, all []contribution) [][]int64 {
-	out := make([][]int64, len(one.vectors))
-	for i, v := range one.vectors {
-		out[i] = make([]int64, len(v))
+// total adds up what rows of the pool add to each call.
+func total(pool []contribution, at []int32) [][]int64 {
+	times := make([]int64, len(pool))
+	for _, i := range at {
+		times[i]++
 	}
-	for _, c := range all {
-		for i, v := range c.vectors {
-			for j, n := range v {
-				out[i][j] += n
+	out := make([][]int64, len(pool[0].vectors))
+	for i, v := range pool[0].vectors {
+		out[i] = make([]int64, len(v))
+		for k, c := range pool {
+			for j, n := range c.vectors[i] {
+				out[i][j] += times[k] * n
 			}
 		}
 	}

@@ -91,10 +91,14 @@ func (r *replayer) pairFound(out *Report, v *violation, left, right []record, re
 
 // vectors are the vectors of the noise calls on a table, which is cut into batches, and the events of the calls.
 func (r *replayer) vectors(ctx context.Context, rows []record, batch int) (out [][]int64, events []privacy.Event, v *violation) {
-	seen, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, batch), NoNoise{Rows: len(rows)})
+	return r.vectorsOf(ctx, r.layout.table(rows, batch))
+}
+
+func (r *replayer) vectorsOf(ctx context.Context, table Table) (out [][]int64, events []privacy.Event, v *violation) {
+	seen, err := r.subject.Release(ctx, r.req, r.plan, table, NoNoise{Rows: table.Rows})
 	r.calls += len(seen.Calls)
 	if err != nil {
-		return nil, nil, failure(fmt.Sprintf("of %d rows", len(rows)), err)
+		return nil, nil, failure(fmt.Sprintf("of %d rows", table.Rows), err)
 	}
 	for _, c := range seen.Calls {
 		if c.Method != "AddLaplace" && c.Method != "AddGaussian" {

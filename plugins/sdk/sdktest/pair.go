@@ -52,16 +52,25 @@ func newLayout(req sdk.PlanRequest, plan sdk.Plan) layout {
 }
 
 func (l layout) table(rows []record, batch int) Table {
-	t := Table{Rows: len(rows), Columns: map[string]sdk.Values{}, BatchRows: batch}
+	at := make([]int32, len(rows))
+	for i := range at {
+		at[i] = int32(i)
+	}
+	return l.chosen(rows, at, batch)
+}
+
+// chosen is a table whose row i is rows[at[i]].
+func (l layout) chosen(rows []record, at []int32, batch int) Table {
+	t := Table{Rows: len(at), Columns: map[string]sdk.Values{}, BatchRows: batch}
 	for i, c := range l.columns {
 		v := sdk.Values{}
 		if c.Type == sdk.Category {
-			v.Codes = make([]int32, len(rows))
+			v.Codes = make([]int32, len(at))
 		} else {
-			v.Float64 = make([]float64, len(rows))
+			v.Float64 = make([]float64, len(at))
 		}
-		for r, row := range rows {
-			x := row.cells[i]
+		for r, from := range at {
+			x := &rows[from].cells[i]
 			switch {
 			case c.Type == sdk.Category && x.valid:
 				v.Codes[r] = x.code
@@ -71,8 +80,8 @@ func (l layout) table(rows []record, batch int) Table {
 				v.Float64[r] = x.x
 			}
 			if c.Type == sdk.Number && !x.valid && v.Valid == nil {
-				v.Valid = make([]byte, (len(rows)+7)/8)
-				for j := range rows {
+				v.Valid = make([]byte, (len(at)+7)/8)
+				for j := range at {
 					v.Valid[j>>3] |= 1 << (j & 7)
 				}
 			}
@@ -83,9 +92,9 @@ func (l layout) table(rows []record, batch int) Table {
 		t.Columns[c.Name] = v
 	}
 	if l.weights {
-		t.Weights = make([]float64, len(rows))
-		for r, row := range rows {
-			t.Weights[r] = row.weight
+		t.Weights = make([]float64, len(at))
+		for r, from := range at {
+			t.Weights[r] = rows[from].weight
 		}
 	}
 	return t
