@@ -36,7 +36,7 @@ type CSV struct {
 	// their digests, so that they need no pass of their own.
 	Contents []string
 
-	keep *atomic.Int64 // bytes of cells that all files of the table may still keep; nil: none
+	keep *csvKeeping // what all files of the table may keep; nil: nothing
 }
 
 // Format returns FormatCSV where something is said of CSV files, else "": each file tells.
@@ -68,14 +68,20 @@ type csvBlock struct {
 	rows  int
 	sum   xxh3.Uint128   // of its bytes
 	cells []xxh3.Uint128 // by column: of the texts of its cells
-	kept  [][]byte       // by column: those texts, each behind its length; nil where a scan reads the file again
+	kept  []*vec         // by column: their values; nil where a scan reads the file again
 }
 
 const csvDelimiters = ",;\t|"
 
-// csvKeep is the number of bytes of cells that opening a table may keep, so that a scan need not read and cut them again. A
-// scan then sees the bytes that were checked, whatever becomes of the file.
+// csvKeep is the number of bytes of values that opening a table may keep, so that a scan need not read the file again. A
+// scan then sees what was checked, whatever becomes of the file.
 const csvKeep = 64 << 20
+
+// csvKeeping counts the values that opening a table keeps.
+type csvKeeping struct {
+	arena
+	full atomic.Bool // a block found no room; others need not try
+}
 
 func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, error) {
 	f := &csvFile{opened: base, CSV: *o}

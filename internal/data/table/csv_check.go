@@ -45,25 +45,28 @@ func (f *csvFile) check(ctx context.Context, s *splitter, first []byte, used int
 	})
 }
 
-// keepCells keeps the texts of a block for scans, as long as there is room.
+// keepCells keeps the values of a block for scans, as long as there is room.
 func (f *csvFile) keepCells(b *csvBlock, c *cellDigests) {
-	if f.keep == nil {
+	if f.keep == nil || f.keep.full.Load() {
 		return
 	}
-	size := int64(0)
-	for _, texts := range c.texts {
-		size += int64(len(texts))
-	}
-	if f.keep.Add(-size) < 0 {
-		f.keep.Add(size)
-		return
-	}
-	b.kept = make([][]byte, len(c.texts))
+	kept := make([]*vec, len(f.cols))
 	for col, texts := range c.texts {
-		if f.hashed[col] {
-			b.kept[col] = bytes.Clone(texts)
+		if !f.hashed[col] || !f.cols[col].Usable {
+			continue
+		}
+		kept[col] = &vec{}
+		if err := f.cells(col, kept[col]).recall(&f.keep.arena, b.rows, texts); err != nil {
+			f.keep.full.Store(true)
+			for _, v := range kept[:col+1] {
+				if v != nil {
+					v.hold.release(&f.keep.arena)
+				}
+			}
+			return
 		}
 	}
+	b.kept = kept
 }
 
 // again reads the blocks of a file once more after check.

@@ -72,7 +72,7 @@ func (f *csvFile) pieces(col int, r *reading) iter.Seq[*piece] {
 				if !lead {
 					p.with = rows.lead
 				}
-				rows.cells = append(rows.cells, &csvCells{col: col, column: &f.cols[col], missing: f.Missing, locale: f.locale(col), out: &p.out})
+				rows.cells = append(rows.cells, f.cells(col, &p.out))
 			}
 			if !yield(p) {
 				return
@@ -135,42 +135,30 @@ func (s *csvStream) read(b *csvBlock, to []byte) error {
 
 var errReread = fail(CodeChanged, "", "the file changed while it was read")
 
-// kept reports whether opening the file kept the texts of all columns.
+// kept reports whether opening the file kept the values of all columns.
 func (r *csvRows) kept() bool {
 	return r.block.kept != nil && !slices.ContainsFunc(r.cells, func(c *csvCells) bool { return r.block.kept[c.col] == nil })
 }
 
 func (r *csvRows) decode(w *worker) error {
+	if r.kept() {
+		for _, c := range r.cells {
+			if err := c.copy(w.arena, r.block.kept[c.col]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for _, c := range r.cells {
 		if err := c.begin(w.arena, r.block.rows); err != nil {
 			return err
 		}
 	}
-	read := r.cut
-	if r.kept() {
-		read = r.recall
-	}
-	if err := read(w); err != nil {
+	if err := r.cut(w); err != nil {
 		return err
 	}
 	for _, c := range r.cells {
-		c.out.dict = newTexts(c.texts.texts)
-	}
-	return nil
-}
-
-// recall reads the texts that opening the file kept.
-func (r *csvRows) recall(*worker) error {
-	for _, c := range r.cells {
-		left := r.block.kept[c.col]
-		for row := range r.block.rows {
-			size, n := binary.Uvarint(left)
-			end := n + int(size)
-			if err := c.add(row, unsafe.String(unsafe.SliceData(left[n:end]), size)); err != nil {
-				return err
-			}
-			left = left[end:]
-		}
+		c.end()
 	}
 	return nil
 }
@@ -215,12 +203,53 @@ type csvCells struct {
 	texts   interner
 }
 
+func (f *csvFile) cells(col int, out *vec) *csvCells {
+	return &csvCells{col: col, column: &f.cols[col], missing: f.Missing, locale: f.locale(col), out: out}
+}
+
+// copy takes values that were kept. The caller of the scan may change its own.
+func (c *csvCells) copy(m *arena, kept *vec) error {
+	if err := c.begin(m, kept.rows()); err != nil {
+		return err
+	}
+	copy(c.out.f64, kept.f64)
+	copy(c.out.i64, kept.i64)
+	copy(c.out.codes, kept.codes)
+	c.out.dict, c.out.unread = kept.dict, kept.unread
+	if kept.valid == nil {
+		return nil
+	}
+	err := m.bitmap(c.out, c.rows, true)
+	copy(c.out.valid, kept.valid)
+	return err
+}
+
+// recall reads texts, each of which stands behind its length.
+func (c *csvCells) recall(m *arena, rows int, texts []byte) error {
+	if err := c.begin(m, rows); err != nil {
+		return err
+	}
+	for row := range rows {
+		size, n := binary.Uvarint(texts)
+		end := n + int(size)
+		if err := c.add(row, unsafe.String(unsafe.SliceData(texts[n:end]), size)); err != nil {
+			return err
+		}
+		texts = texts[end:]
+	}
+	c.end()
+	return nil
+}
+
 // begin makes room for the values of some rows.
 func (c *csvCells) begin(m *arena, rows int) error {
 	c.arena, c.rows = m, rows
 	c.texts = interner{arena: m, hold: &c.out.hold}
 	return m.room(shapeOf(c.column), c.out, rows)
 }
+
+// end settles the texts when all rows were added.
+func (c *csvCells) end() { c.out.dict = newTexts(c.texts.texts) }
 
 // add reads the text of a row. A text that is no value of the column's kind is missing. // P24
 func (c *csvCells) add(row int, text string) (err error) {

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/dprelease/dprelease/internal/data/store"
 	"github.com/dprelease/dprelease/internal/data/store/address"
@@ -150,8 +149,7 @@ func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 	if t.memory <= 0 {
 		t.memory = DefaultMemory
 	}
-	s.CSV.keep = new(atomic.Int64)
-	s.CSV.keep.Store(min(csvKeep, t.memory/8))
+	s.CSV.keep = &csvKeeping{arena: arena{limit: min(csvKeep, t.memory/8)}}
 	if s.Listed != nil {
 		t.fields, s.Format = s.Listed.Fields, FormatParquet
 	}
