@@ -2,7 +2,6 @@ package table
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -17,15 +16,8 @@ func (f *csvFile) rows(text []byte, visit func(fields []string) error) error {
 	c := csvCutter{all: unsafe.String(unsafe.SliceData(text), len(text)), fields: make([]string, len(f.cols)), visit: visit, end: -1}
 	delimiter, line, quotes := inEach(byte(f.Delimiter)), inEach('\n'), inEach('"')
 	for at := 0; at < len(text); {
-		next, word := at+8, uint64(0)
-		if next <= len(text) {
-			word = binary.LittleEndian.Uint64(text[at:])
-		} else {
-			var last [8]byte
-			copy(last[:], text[at:])
-			word = binary.LittleEndian.Uint64(last[:])
-		}
-		for found := marks(word, delimiter, line, quotes); found != 0; found &= found - 1 {
+		next := at + 8
+		for found := marks(wordAt(text, at), delimiter, line, quotes); found != 0; found &= found - 1 {
 			place := at + bits.TrailingZeros64(found)/8
 			ok, err := true, error(nil)
 			switch text[place] {

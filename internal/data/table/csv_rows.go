@@ -203,6 +203,7 @@ type csvCells struct {
 	texts   interner
 }
 
+// cells reads a column into out.
 func (f *csvFile) cells(col int, out *vec) *csvCells {
 	return &csvCells{col: col, column: &f.cols[col], missing: f.Missing, locale: f.locale(col), out: out}
 }

@@ -97,23 +97,16 @@ func plainNumber(text string) (float64, bool) {
 	if len(digits) > 20 {
 		return 0, false
 	}
-	m, left := uint64(0), unsafe.Slice(unsafe.StringData(digits), len(digits))
-	for len(left) > 0 {
-		if len(left) >= 8 {
-			if eight, ok := eightDigits(binary.LittleEndian.Uint64(left)); ok {
-				m, left = 100_000_000*m+eight, left[8:]
-				continue
+	m, all := uint64(0), unsafe.Slice(unsafe.StringData(digits), len(digits))
+	for at := 0; at < len(all); {
+		number, n := leadingDigits(wordAt(all, at))
+		m, at = powersOfTen[n]*m+number, at+n
+		if n < 8 && at < len(all) {
+			if all[at] != '.' || point >= 0 {
+				return 0, false
 			}
+			point, at = at, at+1
 		}
-		switch c := left[0]; {
-		case c-'0' <= 9:
-			m = 10*m + uint64(c-'0')
-		case c == '.' && point < 0:
-			point = len(digits) - len(left)
-		default:
-			return 0, false
-		}
-		left = left[1:]
 	}
 	k := 0
 	if n := len(digits); point >= 0 {
@@ -131,15 +124,27 @@ func plainNumber(text string) (float64, bool) {
 	return x, true
 }
 
-// eightDigits reads a word of eight digits, the first in its lowest byte.
-func eightDigits(word uint64) (uint64, bool) {
-	const high, zeros, pairs = 0xf0f0f0f0f0f0f0f0, 0x3030303030303030, 0x000000ff000000ff
-	if word&high != zeros || (word+0x0606060606060606)&high != zeros {
-		return 0, false
+// wordAt reads the eight bytes at a place of a text, the first as the lowest. Behind the end there are zeros.
+func wordAt(text []byte, at int) uint64 {
+	switch left := len(text) - at; {
+	case left >= 8:
+		return binary.LittleEndian.Uint64(text[at:])
+	case len(text) >= 8:
+		return binary.LittleEndian.Uint64(text[len(text)-8:]) >> (64 - 8*left)
 	}
-	word -= zeros
-	word = 10*word + word>>8 // each second byte is a number of two digits
-	return (word&pairs*(100+1_000_000<<32) + word>>16&pairs*(1+10_000<<32)) >> 32, true
+	var last [8]byte
+	copy(last[:], text[at:])
+	return binary.LittleEndian.Uint64(last[:])
+}
+
+// leadingDigits reads the digits at the beginning of a word, the first in its lowest byte, and returns how many there are.
+func leadingDigits(word uint64) (number uint64, n int) {
+	const high, zeros, pairs = 0xf0f0f0f0f0f0f0f0, 0x3030303030303030, 0x000000ff000000ff
+	others := (word&high ^ zeros) | ((word+0x0606060606060606)&high ^ zeros) // the lowest bit that is set is in the first of them
+	n = bits.TrailingZeros64(others) / 8
+	word = (word - zeros) << (64 - 8*n) // as if zeros stood in front
+	word = 10*word + word>>8            // each second byte is a number of two digits
+	return (word&pairs*(100+1_000_000<<32) + word>>16&pairs*(1+10_000<<32)) >> 32, n
 }
 
 // powersOfTen are those that fit in 64 bits.
@@ -152,10 +157,10 @@ var powersOfTen = func() (p [20]uint64) {
 }()
 
 // quotient returns m/d, rounded once, half to even: to a float64 from a quotient of at least 63 bits, whose last bit says
-// whether anything is left. d is below 2^64, so that the result is far from the ends of what a float64 holds.
+// whether anything is left. d is a power of ten below 2^64, so that the result is far from the ends of what a float64 holds.
 func quotient(m, d uint64) float64 {
-	if m == 0 || d == 1 {
-		return float64(m)
+	if m < 1<<53 || d == 1 { // floats hold both numbers
+		return float64(m) / float64(d)
 	}
 	up, down := bits.LeadingZeros64(d), bits.LeadingZeros64(m)
 	m <<= down
