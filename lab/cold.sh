@@ -2,12 +2,12 @@
 # What make demo costs a machine with Go and nothing else: the modules are downloaded and everything is compiled, with empty
 # caches in a temporary folder. It needs the network and some minutes.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." # compiled as by the Makefile
 GO=$(command -v go)
 core=$PWD/bin/lab/core
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export GOMODCACHE=$folder/modules GOCACHE=$folder/build GOFLAGS='-modcacherw -buildvcs=false' CGO_ENABLED=0
+export GOMODCACHE=$folder/modules GOCACHE=$folder/build GOFLAGS='-modcacherw -buildvcs=false -gcflags=all=-dwarf=false' CGO_ENABLED=0
 cp -r examples/data "$folder/data"
 cp -r examples/schools "$folder/schools" && rm -rf "$folder/schools"/{out,dprelease.db*,.dprelease-releases}
 seconds() { date +%s.%N; }
@@ -15,7 +15,7 @@ say() { awk -v what="$1" -v a="$2" -v b="$3" 'BEGIN { printf "%-18s %6.1f s\n", 
 a=$(seconds)
 "$GO" list -deps ./cmd/dprelease ./cmd/dprelease-mechanisms >/dev/null # which fetches what the program is built from
 b=$(seconds)
-"$GO" build -debug-actiongraph="$folder/actions.json" -ldflags '-s -w' -o "$folder/" ./cmd/dprelease ./cmd/dprelease-mechanisms
+GOGC=400 "$GO" build -debug-actiongraph="$folder/actions.json" -ldflags '-s -w' -o "$folder/" ./cmd/dprelease ./cmd/dprelease-mechanisms
 c=$(seconds)
 "$folder/dprelease" run -q "$folder/schools/job.yaml"
 d=$(seconds)
