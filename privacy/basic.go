@@ -187,7 +187,7 @@ func norm(x []float64) float64 {
 
 // basicTerm builds the profile of a single event.
 func basicTerm(e Event, rel Relation, at string, k float64) (profile, *Unsupported) {
-	here := join(at, e.Kind())
+	here := join(at, e.kind())
 	if u := unknownShift(e, rel, here); u != nil {
 		return profile{}, u
 	}

@@ -35,10 +35,7 @@ func (e BoundedRange) across() (joint BoundedRange, changed, ok bool) {
 	return BoundedRange{Eps: math.Max(e.Eps, twice)}, changed, e.Come > 0
 }
 
-func (BoundedRange) event() {}
-
-// Kind is "bounded_range".
-func (BoundedRange) Kind() string { return "bounded_range" }
+func (BoundedRange) kind() string { return "bounded_range" }
 
 // Epsilon is Eps.
 func (e BoundedRange) Epsilon() float64 { return e.Eps }

@@ -26,10 +26,7 @@ type ByGroup struct {
 	Fixed bool
 }
 
-func (ByGroup) event() {}
-
-// Kind is "by_group".
-func (ByGroup) Kind() string { return "by_group" }
+func (ByGroup) kind() string { return "by_group" }
 
 var byGroupKind = declare[ByGroup](Kind{
 	About: "event on each group of disjoint rows; each unit has its row in at most one group, and keeps its group only if fixed",
@@ -47,10 +44,7 @@ type alike struct {
 	changed bool
 }
 
-func (alike) event() {}
-
-// Kind is "by_group".
-func (alike) Kind() string { return "by_group" }
+func (alike) kind() string { return "by_group" }
 
 // grouped replaces each ByGroup of e that costs the same as another event. The others stay:
 // their neighbours may change the group of a unit.

@@ -45,7 +45,7 @@ func TestCanonicalVectors(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		seen[e.Kind()] = true
+		seen[e.kind()] = true
 		if b, err := Canonical(e); err != nil || string(b) != text {
 			t.Errorf("%s became %s, %v", text, b, err)
 		}

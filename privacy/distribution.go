@@ -146,7 +146,7 @@ const fewAtoms = 256
 
 // distributionTerm builds the pair of a single event.
 func distributionTerm(e Event, rel Relation, at string) (lossPair, *Unsupported) {
-	here := join(at, e.Kind())
+	here := join(at, e.kind())
 	if u := unknownShift(e, rel, here); u != nil {
 		return lossPair{}, u
 	}

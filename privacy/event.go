@@ -6,9 +6,8 @@ import "math/big"
 // is closed. Each kind is declared once ([Kind]), and accounts for itself by the
 // methods below that it has; a method of accounting that it does not have refuses it.
 type Event interface {
-	// Kind is the event's name in specifications, such as "gaussian".
-	Kind() string
-	event()
+	// kind is the event's name in specifications, such as "gaussian".
+	kind() string
 }
 
 // bounded is an event with a privacy profile of its own, for k units that change at

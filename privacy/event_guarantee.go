@@ -25,25 +25,14 @@ type RandomizedResponse struct {
 	Eps0 float64
 }
 
-func (Pure) event()               {}
-func (Approx) event()             {}
-func (ZCDP) event()               {}
-func (RandomizedResponse) event() {}
-
-// Kind is "pure".
-func (Pure) Kind() string { return "pure" }
+func (Pure) kind() string { return "pure" }
 
 // Epsilon is Eps.
 func (e Pure) Epsilon() float64 { return e.Eps }
 
-// Kind is "approx".
-func (Approx) Kind() string { return "approx" }
-
-// Kind is "zcdp".
-func (ZCDP) Kind() string { return "zcdp" }
-
-// Kind is "randomized_response".
-func (RandomizedResponse) Kind() string { return "randomized_response" }
+func (Approx) kind() string             { return "approx" }
+func (ZCDP) kind() string               { return "zcdp" }
+func (RandomizedResponse) kind() string { return "randomized_response" }
 
 var pureKind = declare[Pure](Kind{
 	About:   "any eps-differentially private mechanism",

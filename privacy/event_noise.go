@@ -39,22 +39,10 @@ type DiscreteLaplace struct {
 	Sensitivity Sensitivity // whole numbers
 }
 
-func (Gaussian) event()         {}
-func (Laplace) event()          {}
-func (DiscreteGaussian) event() {}
-func (DiscreteLaplace) event()  {}
-
-// Kind is "gaussian".
-func (Gaussian) Kind() string { return "gaussian" }
-
-// Kind is "laplace".
-func (Laplace) Kind() string { return "laplace" }
-
-// Kind is "discrete_gaussian".
-func (DiscreteGaussian) Kind() string { return "discrete_gaussian" }
-
-// Kind is "discrete_laplace".
-func (DiscreteLaplace) Kind() string { return "discrete_laplace" }
+func (Gaussian) kind() string         { return "gaussian" }
+func (Laplace) kind() string          { return "laplace" }
+func (DiscreteGaussian) kind() string { return "discrete_gaussian" }
+func (DiscreteLaplace) kind() string  { return "discrete_laplace" }
 
 var gaussianKind = declare[Gaussian](Kind{
 	About:   "noise N(0, sigma²) on a query of this L2 sensitivity",

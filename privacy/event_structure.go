@@ -59,30 +59,12 @@ type Multistage struct {
 	Event  Event
 }
 
-func (Compose) event()            {}
-func (Repeat) event()             {}
-func (Poisson) event()            {}
-func (WithoutReplacement) event() {}
-func (WithReplacement) event()    {}
-func (Multistage) event()         {}
-
-// Kind is "compose".
-func (Compose) Kind() string { return "compose" }
-
-// Kind is "repeat".
-func (Repeat) Kind() string { return "repeat" }
-
-// Kind is "poisson".
-func (Poisson) Kind() string { return "poisson" }
-
-// Kind is "without_replacement".
-func (WithoutReplacement) Kind() string { return "without_replacement" }
-
-// Kind is "with_replacement".
-func (WithReplacement) Kind() string { return "with_replacement" }
-
-// Kind is "multistage".
-func (Multistage) Kind() string { return "multistage" }
+func (Compose) kind() string            { return "compose" }
+func (Repeat) kind() string             { return "repeat" }
+func (Poisson) kind() string            { return "poisson" }
+func (WithoutReplacement) kind() string { return "without_replacement" }
+func (WithReplacement) kind() string    { return "with_replacement" }
+func (Multistage) kind() string         { return "multistage" }
 
 // Inner returns the event that was run on the sample.
 func (e Poisson) Inner() Event { return e.Event }

@@ -32,10 +32,7 @@ type LastIterate struct {
 	Diameter        float64 // D of the public convex set, 0 where unconstrained
 }
 
-func (LastIterate) event() {}
-
-// Kind is "last_iterate".
-func (LastIterate) Kind() string { return "last_iterate" }
+func (LastIterate) kind() string { return "last_iterate" }
 
 // variants are the values of [LastIterate.Variant].
 var variants = func() (names []string) {

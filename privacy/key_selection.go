@@ -14,10 +14,7 @@ import "github.com/dprelease/dprelease/internal/calculus/pld"
 // have up to k keys, k runs of this event are charged. Proof: key_selection.proof.md.
 type KeySelection struct{ Eps, Delta float64 }
 
-func (KeySelection) event() {}
-
-// Kind is "key_selection".
-func (KeySelection) Kind() string { return "key_selection" }
+func (KeySelection) kind() string { return "key_selection" }
 
 var keySelectionKind = declare[KeySelection](Kind{
 	About: "a private choice of keys: for each key a coin that is (eps, delta)-differentially private in the number of its units; " +

@@ -23,10 +23,7 @@ type KeyThreshold struct {
 	Keys  int64   // k beside Sigma; 0 stands for 1
 }
 
-func (KeyThreshold) event() {}
-
-// Kind is "key_threshold".
-func (KeyThreshold) Kind() string { return "key_threshold" }
+func (KeyThreshold) kind() string { return "key_threshold" }
 
 var keyThresholdKind = declare[KeyThreshold](Kind{
 	About: "a choice of the keys whose noisy number of units reaches a threshold; keys of a single unit reach it with probability at " +

@@ -131,11 +131,14 @@ func KindOf(e Event) (k *Kind, ok bool) {
 	return k, ok
 }
 
+// Name returns the event's name in specifications, such as "gaussian".
+func Name(e Event) string { return e.kind() }
+
 // declare binds a declaration to the Go type of its events. The written name of a
 // field is the name of the Go field in lower case, or its tag.
 func declare[E Event](k Kind) *Kind {
 	var e E
-	k.Name, k.typ = e.Kind(), reflect.TypeOf(e)
+	k.Name, k.typ = e.kind(), reflect.TypeOf(e)
 	bind(k.Fields, k.typ)
 	return &k
 }

@@ -24,7 +24,7 @@ func TestEveryKindIsDeclared(t *testing.T) {
 	}
 	for i, k := range Kinds() {
 		e := everyKind[i]
-		if got, ok := KindOf(e); !ok || got != k || k.Name != e.Kind() || k.About == "" {
+		if got, ok := KindOf(e); !ok || got != k || k.Name != e.kind() || k.About == "" {
 			t.Errorf("%T is declared as %+v", e, got)
 		}
 		if err := Validate(e); err != nil {

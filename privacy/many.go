@@ -26,7 +26,7 @@ func OfMany(e Event, rel Relation, m int64) (Event, error) {
 // e holds under rel. The result, evaluated under rel, holds for all such tables. Proof: many.proof.md.
 func OfSteps(e Event, rel Relation, m int64) (Event, error) {
 	return ofMany(e, rel, m, func(draw Event) (Event, error) {
-		return nil, fmt.Errorf("nothing is known about several steps for %s", draw.Kind())
+		return nil, fmt.Errorf("nothing is known about several steps for %s", draw.kind())
 	})
 }
 
@@ -68,7 +68,7 @@ func ofMany(e Event, rel Relation, m int64, draw func(Event) (Event, error)) (Ev
 func Moved(e Event, rel Relation, steps int64, by func(s float64) float64) (Event, error) {
 	was, noise := sensitivityOf(e)
 	if !noise || unknownShift(e, rel, "") != nil || steps < 1 {
-		return nil, fmt.Errorf("nothing is known about a change of several units for %s", e.Kind())
+		return nil, fmt.Errorf("nothing is known about a change of several units for %s", e.kind())
 	}
 	s := amplify.GroupEpsilon(float64(steps), was.Under(rel)) // a product, rounded up
 	if by != nil {
@@ -91,7 +91,7 @@ func Moved(e Event, rel Relation, steps int64, by func(s float64) float64) (Even
 	case DiscreteLaplace:
 		return DiscreteLaplace{e.Scale, now(math.Max(1, math.Floor(s)))}, nil // whole numbers move by whole numbers
 	}
-	return nil, fmt.Errorf("%s is no noise", e.Kind())
+	return nil, fmt.Errorf("%s is no noise", e.kind())
 }
 
 // OfMany returns what an (ε, δ) guarantee for one unit is worth to m that change at once: (mε, δ·(1 + e^ε + … + e^{(m−1)ε})),

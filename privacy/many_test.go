@@ -124,7 +124,7 @@ func TestSeveralUnitsAreEnumerated(t *testing.T) {
 	}
 	for _, e := range []Event{KeyThreshold{Delta: 1e-6}, ByGroup{Event: laplace}, Shuffled{10, Laplace{Scale: 1}}} {
 		if _, err := OfMany(e, ReplaceOne, 2); err == nil {
-			t.Errorf("%s: several units are not refused", e.Kind())
+			t.Errorf("%s: several units are not refused", e.kind())
 		}
 	}
 }

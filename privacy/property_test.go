@@ -41,7 +41,7 @@ func TestRenyiAgainstDistributions(t *testing.T) {
 					t.Errorf("%#v %s: %s charges %g, the truth is at least %g", e, rel, m, b.Epsilon, a.Lower)
 				}
 			}
-			if _, wor := e.(Repeat); wor && okP && rel == ReplaceOne && e.(Repeat).Event.Kind() == "without_replacement" && a.Lower < p.Epsilon/2 {
+			if _, wor := e.(Repeat); wor && okP && rel == ReplaceOne && e.(Repeat).Event.kind() == "without_replacement" && a.Lower < p.Epsilon/2 {
 				t.Errorf("%#v: lower bound %g, charged %g", e, a.Lower, p.Epsilon)
 			}
 			if !okR || !okP {

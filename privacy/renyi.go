@@ -102,7 +102,7 @@ func onlyGaussian(e Event, rel Relation, at string) float64 {
 
 // renyiTerm builds the curve of a single event.
 func renyiTerm(e Event, rel Relation, at string) (renyiBound, *Unsupported) {
-	here := join(at, e.Kind())
+	here := join(at, e.kind())
 	if u := unknownShift(e, rel, here); u != nil {
 		return renyiBound{}, u
 	}

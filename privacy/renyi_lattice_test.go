@@ -62,7 +62,7 @@ func TestRenyiLattice(t *testing.T) {
 				}
 				return b.curve
 			}
-			poisson, left := draw.Kind() == "poisson", Sensitivity{AddRemove: s.ReplaceOne, ReplaceOne: s.ReplaceOne}
+			poisson, left := draw.kind() == "poisson", Sensitivity{AddRemove: s.ReplaceOne, ReplaceOne: s.ReplaceOne}
 			got, twin, lean := curve(c.sigma, s), curve(2*c.sigma, s), curve(c.sigma, left)
 			for _, alpha := range []float64{1.5, 2, 3, 4.5, 8} {
 				most := 0.0
@@ -75,7 +75,7 @@ func TestRenyiLattice(t *testing.T) {
 						most = math.Max(most, latticeDivergence(draw.law, records, c.sigma, alpha))
 					}
 				}
-				what := fmt.Sprintf("%s, σ %g, order %g", draw.Kind(), c.sigma, alpha)
+				what := fmt.Sprintf("%s, σ %g, order %g", draw.kind(), c.sigma, alpha)
 				if got(alpha) < most*(1-1e-9) {
 					t.Errorf("%s: %g, the worst pair has %g", what, got(alpha), most)
 				}
@@ -105,7 +105,7 @@ func TestRenyiLatticeAnchors(t *testing.T) {
 					t.Fatal(u)
 				}
 				if got, _ := rdp.Epsilon(b.curve, 1e-6); math.Abs(got-want) > 0.005*want {
-					t.Errorf("%s, 1000 of %d, %d coordinates: %g, want %g", draw.Kind(), of, coordinates, got, want)
+					t.Errorf("%s, 1000 of %d, %d coordinates: %g, want %g", draw.kind(), of, coordinates, got, want)
 				}
 			}
 		}

@@ -31,7 +31,7 @@ func NewReuse(s Sampling, rel Relation) (*Reuse, error) {
 		return nil, err
 	}
 	if _, panel := s.(Rotation); panel {
-		return nil, wrong(s.Kind(), "is planned as a whole, before its first wave")
+		return nil, wrong(s.kind(), "is planned as a whole, before its first wave")
 	}
 	r := &Reuse{sampling: s, relation: rel, sides: 1}
 	switch s.(type) {
@@ -74,7 +74,7 @@ func (r *Reuse) Delta(before, delta float64) (float64, error) {
 	case !(delta > 0 && delta < 1) || !(before >= 0):
 		return 0, wrong("delta", "must lie in [0, 1) (%g)", delta)
 	case r.rate == 0:
-		return 0, wrong(r.sampling.Kind(),
+		return 0, wrong(r.sampling.kind(),
 			"is kept for pure releases only: what a delta of several jobs costs together is not proven for this design")
 	}
 	return math.Min(1, above(r.deltaRate(before)*delta, 4e-16)), nil

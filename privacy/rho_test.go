@@ -139,7 +139,7 @@ func TestSamplingNeverCosts(t *testing.T) {
 		} {
 			runs := int64(1 + r.IntN(4))
 			sampled, whole := Event(Repeat{runs, c.draw.With(inner)}), Event(Repeat{runs, inner})
-			if c.rel == AddRemove && c.draw.Kind() == "without_replacement" && inner.Kind() == "zcdp" && runs > 2 {
+			if c.rel == AddRemove && c.draw.kind() == "without_replacement" && inner.kind() == "zcdp" && runs > 2 {
 				continue
 			}
 			for _, eps := range []float64{0.1, 1} {
@@ -195,7 +195,7 @@ func TestShuffledSample(t *testing.T) {
 	for _, s := range []Event{e, Poisson{0.3, Repeat{2, Shuffled{50, RandomizedResponse{4, 1}}}}} {
 		a := mustEpsilon(t, s, ReplaceOne, 1e-6)
 		limit := 1 + 2./4
-		if s.(Poisson).Event.Kind() == "repeat" {
+		if s.(Poisson).Event.kind() == "repeat" {
 			limit = 2
 		}
 		if a.Epsilon > limit*(1+1e-12) || a.Epsilon < limit*0.9 {

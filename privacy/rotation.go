@@ -33,10 +33,7 @@ type Pattern struct {
 	Weight int64
 }
 
-func (Rotation) event() {}
-
-// Kind is "rotation".
-func (Rotation) Kind() string { return "rotation" }
+func (Rotation) kind() string { return "rotation" }
 
 // Inner returns the event that is run in each wave.
 func (e Rotation) Inner() Event { return e.Event }

@@ -102,7 +102,7 @@ func TestRunsDoNotOverflow(t *testing.T) {
 			a, err := EpsilonAt(Repeat{N: 1 << 32, Event: inner}, rel, 1e-6)
 			var wrong *Error
 			if !errors.As(err, &wrong) {
-				t.Errorf("2^64 runs of %s under %s cost (%g, %v)", inner.Kind(), rel, a.Epsilon, err)
+				t.Errorf("2^64 runs of %s under %s cost (%g, %v)", inner.kind(), rel, a.Epsilon, err)
 			}
 		}
 	}

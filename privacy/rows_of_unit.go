@@ -23,10 +23,7 @@ type RowsOfUnit struct {
 	Event Event
 }
 
-func (RowsOfUnit) event() {}
-
-// Kind is "rows_of_unit".
-func (RowsOfUnit) Kind() string { return "rows_of_unit" }
+func (RowsOfUnit) kind() string { return "rows_of_unit" }
 
 // maxRowsOfUnit keeps the sums short.
 const maxRowsOfUnit = 1000
@@ -71,7 +68,7 @@ func (e RowsOfUnit) basic(rel Relation, here string, k float64) (profile, *Unsup
 	if !ok {
 		return profile{}, refuse(here, "has no draw inside")
 	}
-	inner := join(here+".event", s.Kind())
+	inner := join(here+".event", s.kind())
 	if u := drawable(s, rel, inner); u != nil {
 		return profile{}, u
 	}

@@ -145,11 +145,11 @@ func checkDraw(s Sampling, rel Relation) error {
 	if !rel.Valid() {
 		return wrong("relation", "must be add-remove or replace-one, there is no default")
 	}
-	if err := valid(s, s.Kind()); err != nil {
+	if err := valid(s, s.kind()); err != nil {
 		return err
 	}
 	if reason := oneRelation(s); reason != "" && rel != ReplaceOne {
-		return wrong(s.Kind(), "%s", reason)
+		return wrong(s.kind(), "%s", reason)
 	}
 	return nil
 }

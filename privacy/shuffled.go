@@ -16,10 +16,7 @@ type Shuffled struct {
 	Event Event
 }
 
-func (Shuffled) event() {}
-
-// Kind is "shuffled".
-func (Shuffled) Kind() string { return "shuffled" }
+func (Shuffled) kind() string { return "shuffled" }
 
 var shuffledKind = declare[Shuffled](Kind{
 	About:  "n users each run event, and a trusted shuffler permutes the reports",

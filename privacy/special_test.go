@@ -176,7 +176,7 @@ func TestRefusals(t *testing.T) {
 		{Shuffled{10, Gaussian{Sigma: 1}}, ReplaceOne, "shuffled.event.gaussian"},
 	} {
 		a, err := EpsilonAt(c.e, c.rel, 1e-6)
-		if c.e.Kind() != "shuffled" && !errors.Is(err, ErrUnbounded) {
+		if c.e.kind() != "shuffled" && !errors.Is(err, ErrUnbounded) {
 			t.Errorf("%#v: error %v, want it refused", c.e, err)
 		}
 		found := false

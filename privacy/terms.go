@@ -15,7 +15,7 @@ type term struct {
 	changed bool
 }
 
-func (t term) path() string { return join(t.at, t.event.Kind()) }
+func (t term) path() string { return join(t.at, t.event.kind()) }
 
 // terms flattens nested compositions and repetitions and gathers equal events.
 // The order of what runs on the same data does not matter to any bound.
@@ -34,21 +34,21 @@ func (g *gatherer) add(e Event, at string, runs int64, changed bool) {
 	switch x := e.(type) {
 	case Compose:
 		for i, p := range x.Events {
-			g.add(p, fmt.Sprintf("%s[%d]", join(at, x.Kind()), i), runs, changed)
+			g.add(p, fmt.Sprintf("%s[%d]", join(at, x.kind()), i), runs, changed)
 		}
 		return
 	case Repeat:
-		g.add(x.Event, join(at, x.Kind())+".event", runs*x.N, changed)
+		g.add(x.Event, join(at, x.kind())+".event", runs*x.N, changed)
 		return
 	case alike:
-		g.add(x.Event, join(at, x.Kind())+".event", runs, changed || x.changed)
+		g.add(x.Event, join(at, x.kind())+".event", runs, changed || x.changed)
 		return
 	}
 	switch x := e.(type) {
 	case Poisson:
 		p, path := thinned(x, at)
 		if p.Rate == 1 { // everybody is in the sample
-			g.add(p.Event, join(path, p.Kind())+".event", runs, changed)
+			g.add(p.Event, join(path, p.kind())+".event", runs, changed)
 			return
 		}
 		e, at = p, path
@@ -56,7 +56,7 @@ func (g *gatherer) add(e Event, at string, runs int64, changed bool) {
 		e, at = redrawn(x, at)
 	case RowsOfUnit:
 		if x.Rows == 1 && x.Units == 0 { // the draw itself
-			g.add(x.Event, join(at, x.Kind())+".event", runs, changed)
+			g.add(x.Event, join(at, x.kind())+".event", runs, changed)
 			return
 		}
 	case BoundedRange: // neither the number of its selections nor another relation changes its cost
@@ -94,7 +94,7 @@ func thinned(p Poisson, at string) (Poisson, string) {
 		if math.FMA(p.Rate, inner.Rate, -rate) > 0 || rate < leastRate {
 			rate = math.Max(math.Nextafter(rate, 1), leastRate)
 		}
-		p, at = Poisson{rate, inner.Event}, join(at, p.Kind())+".event"
+		p, at = Poisson{rate, inner.Event}, join(at, p.kind())+".event"
 	}
 }
 
@@ -106,7 +106,7 @@ func redrawn(w WithoutReplacement, at string) (Event, string) {
 		if !ok || inner.Of != w.Take {
 			return w, at
 		}
-		w, at = WithoutReplacement{inner.Take, w.Of, inner.Event}, join(at, w.Kind())+".event"
+		w, at = WithoutReplacement{inner.Take, w.Of, inner.Event}, join(at, w.kind())+".event"
 	}
 }
 

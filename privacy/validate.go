@@ -63,7 +63,7 @@ func (v *validator) event(e Event, at string, depth int, runs int64) error {
 	if v.events++; v.events > maxEvents {
 		return wrong(shorten(at), "more than %d events in one expression", maxEvents)
 	}
-	here := join(at, e.Kind())
+	here := join(at, e.kind())
 	if err := valid(e, here); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func TestPositions(t *testing.T) {
 	full := privacy.LastIterate{Variant: "full-batch-strongly-convex", Sigma: 8, Sensitivity: 4, N: 1000, Steps: 10, StepSize: 0.1, Smooth: 1, StrongConvexity: 0.1}
 	for _, other := range []privacy.Event{full, privacy.Gaussian{Sigma: 1}, privacy.Poisson{Rate: 0.5, Event: e}} {
 		if p := report.NewPositions(other, 1e-6); p != nil {
-			t.Errorf("%s: %+v", other.Kind(), p)
+			t.Errorf("%s: %+v", privacy.Name(other), p)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func describeDraw(p *plan.Priced, d *plan.PricedDraw) (report.Draw, error) {
 		}
 		entry.SampleArrival = d.Arrival
 		if wave {
-			entry.Design = s.Kind()
+			entry.Design = privacy.Name(s)
 		}
 	}
 	return entry, nil

@@ -226,7 +226,7 @@ func TestApartUnderCap(t *testing.T) {
 	}
 	r := p.Draws[0].Releases[1]
 	e, ok := r.Event().(privacy.Repeat)
-	if !ok || e.N != 2 || e.Event.Kind() != "by_group" || !r.Apart || r.Public.Cap.Groups != 1 || r.Public.Cap.Rows != 2 {
+	if !ok || e.N != 2 || privacy.Name(e.Event) != "by_group" || !r.Apart || r.Public.Cap.Groups != 1 || r.Public.Cap.Rows != 2 {
 		t.Errorf("%v for %+v", r.Event(), r.Public.Cap)
 	}
 	if a, err := privacy.EpsilonAt(r.Event(), privacy.ReplaceOne, 1e-6); err != nil || a.Epsilon > .5 {

@@ -104,7 +104,7 @@ func TestAutoAtRho(t *testing.T) {
 				t.Errorf("%v: epsilon %v: costs %v (%v)", rel, c.epsilon, a.Epsilon, err)
 			}
 			req.InRho = false
-			if other, _ := sdk.ChooseNoise(Auto, []sdk.Claim{claimOf(1)}, req); noiseOf(other).Event.Kind() != "discrete_laplace" {
+			if other, _ := sdk.ChooseNoise(Auto, []sdk.Claim{claimOf(1)}, req); privacy.Name(noiseOf(other).Event) != "discrete_laplace" {
 				t.Errorf("%v: epsilon %v: without rho it takes %v", rel, c.epsilon, other)
 			}
 		}

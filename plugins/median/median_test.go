@@ -201,7 +201,7 @@ func TestDefaultMethodAndRefusals(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		} else {
-			got = plan.Event.Kind()
+			got = privacy.Name(plan.Event)
 		}
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -56,7 +56,7 @@ func (d *describer) event(e privacy.Event, depth int) {
 	default:
 		k, ok := privacy.KindOf(e)
 		if !ok {
-			d.b.WriteString(e.Kind())
+			d.b.WriteString(privacy.Name(e))
 			return
 		}
 		parts := []string{k.Head(e)}

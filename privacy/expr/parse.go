@@ -206,7 +206,7 @@ func (p *parser) field(f *fields, d *privacy.Field, into reflect.Value, trail []
 	f.also(d.Name, d.Also...)
 	at, ok := f.take(d.Name)
 	if d.Search != nil && owner != nil {
-		p.candidates = append(p.candidates, newCandidate(owner.Kind(), d, f.at.Path, trail, !ok))
+		p.candidates = append(p.candidates, newCandidate(privacy.Name(owner), d, f.at.Path, trail, !ok))
 	}
 	switch {
 	case ok:

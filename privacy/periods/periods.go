@@ -151,11 +151,11 @@ func unitPrice(call privacy.Event, rel privacy.Relation) (price *big.Rat, pure b
 	case privacy.DiscreteLaplace:
 		size, shift, pure = e.Scale, e.Sensitivity.Under(rel), true
 	default:
-		return nil, false, wrong(call.Kind(), "is no noise of a series")
+		return nil, false, wrong(privacy.Name(call), "is no noise of a series")
 	}
 	b, delta := new(big.Rat).SetFloat64(size), new(big.Rat).SetFloat64(shift)
 	if b == nil || b.Sign() <= 0 || delta == nil || delta.Sign() <= 0 {
-		return nil, false, wrong(call.Kind(), "has no finite size")
+		return nil, false, wrong(privacy.Name(call), "has no finite size")
 	}
 	one := delta.Quo(delta, b)
 	if !pure {

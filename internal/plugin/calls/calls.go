@@ -255,7 +255,7 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 		}
 		return draws(e), positive("bounded_range.eps", e.Eps)
 	case privacy.Selection:
-		return 1, positive(e.Kind()+".eps", e.Epsilon())
+		return 1, positive(privacy.Name(e)+".eps", e.Epsilon())
 	case privacy.RandomizedResponse:
 		if e.K < 2 {
 			return 0, fmt.Errorf("randomized_response.k must be at least 2")
@@ -294,11 +294,11 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 	case privacy.Sampling:
 		n, err := countCalls(e.Inner(), depth)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("%s must hold a noise call", e.Kind())
+			err = fmt.Errorf("%s must hold a noise call", privacy.Name(e))
 		}
 		return n + 1, err
 	}
-	return 0, fmt.Errorf("%s is no event that the host can cause", e.Kind())
+	return 0, fmt.Errorf("%s is no event that the host can cause", privacy.Name(e))
 }
 
 // stepOf is the step that call at belongs to, and whether it asks for its batch.

@@ -131,7 +131,7 @@ func (d *NoiseDrawer) Shuffle(codes []int32) error {
 func (d *NoiseDrawer) Sample(ev privacy.Sampling, rows int64) ([]int64, error) {
 	p, ok := ev.(privacy.Poisson)
 	if !ok {
-		return nil, fmt.Errorf("a fresh sample of kind %s cannot be drawn during a release", ev.Kind())
+		return nil, fmt.Errorf("a fresh sample of kind %s cannot be drawn during a release", privacy.Name(ev))
 	}
 	out := []int64{}
 	if p.Rate == 1 {

@@ -37,7 +37,7 @@ var everyEvent = privacy.Compose{Events: []privacy.Event{
 func TestEventRoundTrip(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, e := range append(everyEvent.Events, everyEvent) {
-		kinds[e.Kind()] = true
+		kinds[privacy.Name(e)] = true
 		b, err := FromEvent(e)
 		if err != nil {
 			t.Fatalf("%s: %v", e.Kind(), err)
