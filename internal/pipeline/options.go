@@ -15,65 +15,35 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// ServeArgument is the one argument with which a run starts the program Options.Mechanisms.
-// A program whose only argument it is must serve its mechanisms and do nothing else:
-//
-//	if len(os.Args) == 2 && os.Args[1] == pipeline.ServeArgument {
-//		serve.Mechanisms(mean.Mechanism{}, count.Mechanism{})
-//		return
-//	}
-//
-// Package serve is plugins/sdk/serve.
+// ServeArgument is the one argument with which a run starts the program Options.Mechanisms, which must then serve its mechanisms.
 const ServeArgument = run.ServeArgument
 
 // Options are the settings of a program for a job. The zero value runs a job that names all its
-// mechanisms as plugins, and whose ledger is there.
+// mechanisms as plugins, and whose ledger is there. Package pipeline at the module's root explains the fields that it has too.
 type Options struct {
-	Observer    Observer // told what happens; may be nil
-	Diagnostics bool     // write CONFIDENTIAL-diagnostics.json
+	Observer    Observer
+	Diagnostics bool
 
-	// Mechanisms is the program that serves the built-in mechanisms: an installed dprelease-mechanisms of this
-	// program's version, or this one (os.Executable), which then has to look for ServeArgument.
 	Mechanisms string
 	// Builtins are the descriptions that the built-in mechanisms must give of themselves; nil stands for any.
 	Builtins []sdk.Description
-	Version  string // of this program, for the report
+	Version  string
 	// EngineProgram is the program of the engine that a job names. "" stands for dprelease-KIND in the
 	// folder of Mechanisms.
 	EngineProgram string
-	// SoleParent says that this process has no children but plugins, so that every
-	// orphan of theirs can be found and killed.
-	SoleParent bool
+	SoleParent    bool
 
-	// Plans is a folder that remembers digests of the plans of third parties' plugins. A plugin
-	// is asked twice for a plan, two seconds apart; with Plans, only by the first run of
-	// a job. "" remembers none.
 	Plans string
-	// Apart is the pause before a plugin is asked again; 0 means two seconds.
 	Apart time.Duration
 
-	// Again spends a second time after a run that was cut off between its debit and
-	// its releases.
-	Again bool
-	// Revise publishes a slice of the data set again whose table was revised since it was
-	// released. That spends the same again.
-	Revise bool
-	// CatchUp makes the earlier steps of a series that are missing, in their order.
-	CatchUp bool
-	// Wait is the longest wait for another run of the same job; 0 means ten minutes.
-	Wait time.Duration
-	// PublishAt is a time of day such as 06:00 on the machine's clock, before which a run shows nothing; "" means
-	// the job's (output.publish_at).
-	PublishAt string
-	// CreateLedger makes the ledger that the job names where there is none. The one
-	// beside a job that names none is made in any case.
+	Again        bool
+	Revise       bool
+	CatchUp      bool
+	Wait         time.Duration
+	PublishAt    string
 	CreateLedger bool
-	// LockWait is the longest wait while others keep the ledger locked; 0 means the
-	// ledger's default.
-	LockWait time.Duration
-	// By names who runs the job, for the ledger's records; "" means the login name and
-	// the host.
-	By string
+	LockWait     time.Duration
+	By           string
 
 	lease  time.Duration // of a run; 0: the ledger's
 	memory int64         // that the values of the table may take; 0: what the machine allows (P33)

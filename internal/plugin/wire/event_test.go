@@ -40,10 +40,10 @@ func TestEventRoundTrip(t *testing.T) {
 		kinds[privacy.Name(e)] = true
 		b, err := FromEvent(e)
 		if err != nil {
-			t.Fatalf("%s: %v", e.Kind(), err)
+			t.Fatalf("%s: %v", privacy.Name(e), err)
 		}
 		if got, err := ToEvent(b); err != nil || !reflect.DeepEqual(got, e) && !privacy.Equal(got, e) {
-			t.Errorf("%s: got %+v, %v", e.Kind(), got, err)
+			t.Errorf("%s: got %+v, %v", privacy.Name(e), got, err)
 		}
 	}
 	for _, k := range privacy.Kinds() {
@@ -55,9 +55,9 @@ func TestEventRoundTrip(t *testing.T) {
 	for _, e := range everyEvent.Events {
 		v := reflect.ValueOf(e)
 		for i := range v.NumField() {
-			if v.Field(i).IsZero() && e.Kind() != "compose" {
-				if e.Kind() == "gaussian" || v.Type().Field(i).Name != "Coordinates" {
-					t.Errorf("%s.%s is not tested", e.Kind(), v.Type().Field(i).Name)
+			if v.Field(i).IsZero() && privacy.Name(e) != "compose" {
+				if privacy.Name(e) == "gaussian" || v.Type().Field(i).Name != "Coordinates" {
+					t.Errorf("%s.%s is not tested", privacy.Name(e), v.Type().Field(i).Name)
 				}
 			}
 		}
