@@ -49,8 +49,6 @@ type answerBody struct {
 	Job string `json:"job"`
 }
 
-func (*answerBody) kind() string { return kindAnswer }
-
 func (r *answerBody) enter(*books, int64) error {
 	if r.By == "" || r.Dataset == "" {
 		return fmt.Errorf("an answer about nothing, or to nobody")

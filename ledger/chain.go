@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +41,6 @@ func hashRecord(ledger string, r *Record) string {
 // body is the content of a record, and its meaning: enter carries it out on books. Every body
 // has a stamp.
 type body interface {
-	kind() string
 	stamped() *stamp
 	enter(b *books, seq int64) error
 }
@@ -100,10 +100,22 @@ var bodies = map[string]func() body{
 	kindAnswer:   func() body { return new(answerBody) },
 }
 
+// kindOf returns the kind of a body.
+func kindOf(b body) string { return kinds[reflect.TypeOf(b)] }
+
+// kinds are the kinds of the types of bodies.
+var kinds = func() map[reflect.Type]string {
+	out := make(map[reflect.Type]string, len(bodies))
+	for kind, empty := range bodies {
+		out[reflect.TypeOf(empty())] = kind
+	}
+	return out
+}()
+
 // append carries out a record on the books, stores what it changed, and adds it to the chain.
 // The caller has read all that the record is about. The head is locked by this transaction.
 func (t *tx) append(b body) (*Record, error) {
-	r := &Record{Seq: t.state.seq + 1, Kind: b.kind(), Prev: t.state.hash}
+	r := &Record{Seq: t.state.seq + 1, Kind: kindOf(b), Prev: t.state.hash}
 	s := b.stamped()
 	s.At, s.By = t.at.UTC().Format(timeForm), t.l.by
 	var err error

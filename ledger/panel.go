@@ -85,8 +85,6 @@ type closeBody struct {
 	Reason  string `json:"reason"`
 }
 
-func (*closeBody) kind() string { return kindClose }
-
 func (r *closeBody) enter(b *books, _ int64) error {
 	n := b.nodes[r.Node]
 	if n == nil || n.Account != r.Account || !n.secret() || r.Reason == "" {

@@ -16,8 +16,6 @@ type ledgerBody struct {
 	Secret string `json:"secret"` // SHA-256 of the ledger's secret
 }
 
-func (*ledgerBody) kind() string { return kindLedger }
-
 func (r *ledgerBody) enter(b *books, seq int64) error {
 	switch {
 	case seq != 1:
@@ -42,8 +40,6 @@ type accountBody struct {
 	Slice    string     `json:"slices_by,omitempty"` // the column
 	Lifetime *LimitText `json:"lifetime,omitempty"`
 }
-
-func (*accountBody) kind() string { return kindAccount }
 
 func (r *accountBody) key() (k Key, err error) {
 	k = Key{Dataset: r.Dataset, Unit: r.Unit, Slice: Slice{Column: r.Slice}}
@@ -82,8 +78,6 @@ type limitBody struct {
 	Life   bool   `json:"over_all_slices,omitempty"`
 }
 
-func (*limitBody) kind() string { return kindLimit }
-
 func (r *limitBody) enter(b *books, _ int64) error {
 	a, err := b.of(r.Account)
 	if err != nil {
@@ -118,8 +112,6 @@ type proposeBody struct {
 	Life    bool   `json:"over_all_slices,omitempty"`
 }
 
-func (*proposeBody) kind() string { return kindPropose }
-
 func (r *proposeBody) enter(b *books, seq int64) error {
 	a, err := b.of(r.Account)
 	switch {
@@ -142,8 +134,6 @@ type approveBody struct {
 	Account  int64 `json:"account"`
 	Proposal int64 `json:"proposal"` // the record
 }
-
-func (*approveBody) kind() string { return kindApprove }
 
 func (r *approveBody) enter(b *books, _ int64) error {
 	a, err := b.of(r.Account)
@@ -175,8 +165,6 @@ type ruleBody struct {
 	Reason  string `json:"reason"`
 }
 
-func (*ruleBody) kind() string { return kindRule }
-
 func (r *ruleBody) enter(b *books, _ int64) error {
 	a, err := b.of(r.Account)
 	switch {
@@ -196,8 +184,6 @@ type keepsBody struct {
 	Columns []string `json:"columns"`
 	Reason  string   `json:"reason"`
 }
-
-func (*keepsBody) kind() string { return kindKeeps }
 
 func (r *keepsBody) enter(b *books, _ int64) error {
 	a, err := b.of(r.Account)
@@ -222,8 +208,6 @@ type separateBody struct {
 	Accounts []accountName `json:"accounts"`
 	Reason   string        `json:"reason"`
 }
-
-func (*separateBody) kind() string { return kindSeparate }
 
 func (r *separateBody) enter(b *books, _ int64) error {
 	n := len(r.Accounts)
@@ -250,8 +234,6 @@ type clockBody struct {
 	Reason string `json:"reason"`
 }
 
-func (*clockBody) kind() string { return kindClock }
-
 func (r *clockBody) enter(*books, int64) error {
 	if r.By == "" || r.Reason == "" {
 		return fmt.Errorf("a clock is accepted without a name and a reason")
@@ -265,8 +247,6 @@ type refuseBody struct {
 	Lifted bool   `json:"lifted,omitempty"`
 	Reason string `json:"reason"`
 }
-
-func (*refuseBody) kind() string { return kindRefuse }
 
 func (r *refuseBody) enter(b *books, _ int64) error {
 	if r.By == "" || r.Reason == "" || r.Lifted == (b.refused == "") {
@@ -287,8 +267,6 @@ type lookBody struct {
 	Job      string            `json:"job"`
 	Columns  map[string]string `json:"columns"`
 }
-
-func (*lookBody) kind() string { return kindLook }
 
 func (r *lookBody) enter(*books, int64) error {
 	if r.Dataset == "" {

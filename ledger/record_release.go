@@ -29,8 +29,6 @@ type debitBody struct {
 	SliceKind SliceKind `json:"slice_kind,omitempty"`
 }
 
-func (*debitBody) kind() string { return kindDebit }
-
 func (r *debitBody) enter(b *books, seq int64) error {
 	a, err := b.of(r.Account)
 	if err != nil {
@@ -121,8 +119,6 @@ type sealedRows struct {
 	SHA256  string `json:"sha256"` // of the encrypted rows
 }
 
-func (*sealBody) kind() string { return kindSeal }
-
 func (r *sealBody) enter(b *books, _ int64) error {
 	rel, err := b.release(r.Release, Debited)
 	switch {
@@ -167,8 +163,6 @@ type publishBody struct {
 	Release int64 `json:"release"`
 }
 
-func (*publishBody) kind() string { return kindPublish }
-
 func (r *publishBody) enter(b *books, _ int64) error {
 	rel, err := b.release(r.Release, Sealed)
 	if err == nil {
@@ -181,8 +175,6 @@ type abandonBody struct {
 	stamp
 	Release int64 `json:"release"`
 }
-
-func (*abandonBody) kind() string { return kindAbandon }
 
 func (r *abandonBody) enter(b *books, _ int64) error {
 	rel, err := b.release(r.Release, Debited)
@@ -207,8 +199,6 @@ type charged struct {
 	Cost   []string `json:"cost"` // exact, in the account's units
 	Slices []string `json:"slices,omitempty"`
 }
-
-func (*chargeBody) kind() string { return kindCharge }
 
 func (r *chargeBody) enter(b *books, _ int64) error {
 	a, err := b.of(r.Account)

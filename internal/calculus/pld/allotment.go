@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -155,15 +156,7 @@ func (k known) measure(d direction, r request) (measure, error) {
 		out.infP += p * m.infP
 		out.infQ += p * m.infQ
 	}
-	slices.SortFunc(atoms, func(a, b atom) int {
-		switch {
-		case a.loss < b.loss:
-			return -1
-		case a.loss > b.loss:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(atoms, func(a, b atom) int { return cmp.Compare(a.loss, b.loss) })
 	for _, a := range atoms {
 		out.add(a.loss, a.mass)
 	}
