@@ -1,7 +1,6 @@
 package count
 
 import (
-	"context"
 	"math"
 
 	"github.com/dprelease/dprelease/plugins/linear"
@@ -9,19 +8,13 @@ import (
 )
 
 // Mechanism is the table of counts or sums. Its zero value is ready for use.
-type Mechanism struct{}
+type Mechanism = linear.Mechanism[statistic]
+
+type statistic struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
-func (Mechanism) Describe() sdk.Description {
+func (statistic) Describe() sdk.Description {
 	return linear.Describe("count", "1.1.0", "counts or sums by groups of public domains", schema)
-}
-
-// Plan chooses the lattice and the noise. It sees no data.
-func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
-
-// Release adds up the cells and has the host add the noise to all of them.
-func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	return linear.Release(ctx, req, rows, host, form)
 }
 
 // layout follows from public facts alone; Release derives it again.
@@ -33,7 +26,8 @@ type layout struct {
 	additive *linear.Additive
 }
 
-func form(req sdk.PlanRequest) (*linear.Form, error) {
+// Form makes the statistic of a request.
+func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	l, err := newQuery(req)
 	if err != nil {
 		return nil, err

@@ -160,7 +160,7 @@ func TestSensitivity(t *testing.T) {
 	attained := map[string]float64{}
 	for tried := 0; tried < 20000; {
 		w := randomWorld(rng)
-		f, err := form(w.req)
+		f, err := statistic{}.Form(w.req)
 		if err != nil {
 			if !strings.Contains(err.Error(), "public under replace-one") {
 				t.Fatal(err)
@@ -255,7 +255,7 @@ func TestFilterPaysOnce(t *testing.T) {
 			params, want = `{"by":"pass"}`, 1
 		}
 		w := world{req: request(params, 6, pass, x), columns: []sdk.Column{pass, x}, weight: 1}
-		f, err := form(w.req)
+		f, err := statistic{}.Form(w.req)
 		if err != nil {
 			t.Fatal(err)
 		}

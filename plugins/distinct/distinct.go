@@ -1,7 +1,6 @@
 package distinct
 
 import (
-	"context"
 	"errors"
 
 	"github.com/dprelease/dprelease/plugins/linear"
@@ -11,22 +10,17 @@ import (
 var schema = linear.Schema(``, ``)
 
 // Mechanism is the number of units. Its zero value is ready for use.
-type Mechanism struct{}
+type Mechanism = linear.Mechanism[statistic]
+
+type statistic struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
-func (Mechanism) Describe() sdk.Description {
+func (statistic) Describe() sdk.Description {
 	return linear.Describe("distinct", "1.0.0", "number of units, in all or by group", schema)
 }
 
-// Plan chooses the noise. It sees no data.
-func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
-
-// Release counts the units of each cell and has the host add the noise to all counts.
-func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	return linear.Release(ctx, req, rows, host, form)
-}
-
-func form(req sdk.PlanRequest) (*linear.Form, error) {
+// Form makes the statistic of a request.
+func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	var p linear.Common
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return nil, err

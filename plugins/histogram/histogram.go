@@ -1,8 +1,6 @@
 package histogram
 
 import (
-	"context"
-
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -20,19 +18,13 @@ type params struct {
 }
 
 // Mechanism is the histogram. Its zero value is ready for use.
-type Mechanism struct{}
+type Mechanism = linear.Mechanism[statistic]
+
+type statistic struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
-func (Mechanism) Describe() sdk.Description {
+func (statistic) Describe() sdk.Description {
 	return linear.Describe("histogram", "1.0.0", "how many values of a numeric column lie between public edges", schema)
-}
-
-// Plan chooses the lattice and the noise. It sees no data.
-func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
-
-// Release counts the values in each bin and has the host add the noise to all bins.
-func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	return linear.Release(ctx, req, rows, host, form)
 }
 
 // fields are the columns of the result beside the groups.
@@ -43,7 +35,8 @@ func fields(granularity float64) []sdk.Field {
 	}, linear.Fields("the number of values in the bin, in the population", granularity)...)
 }
 
-func form(req sdk.PlanRequest) (*linear.Form, error) {
+// Form makes the statistic of a request.
+func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	var p params
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return nil, err

@@ -272,6 +272,26 @@ func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
 	return sums, err
 }
 
+// Statistic makes the forms of a mechanism.
+type Statistic interface {
+	Describe() sdk.Description
+	Form(req sdk.PlanRequest) (*Form, error)
+}
+
+// Mechanism is a statistic as a mechanism. Its zero value is ready for use.
+type Mechanism[S Statistic] struct{ Of S }
+
+// Describe returns the name, version, parameters and designs of the mechanism.
+func (m Mechanism[S]) Describe() sdk.Description { return m.Of.Describe() }
+
+// Plan chooses the lattice and the noise. It sees no data.
+func (m Mechanism[S]) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return Plan(req, m.Of.Form) }
+
+// Release adds up the rows and has the host add the noise to all sums.
+func (m Mechanism[S]) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	return Release(ctx, req, rows, host, m.Of.Form)
+}
+
 // Describe describes a linear mechanism that takes groups, units with several rows and the weights of a survey.
 func Describe(name, version, summary, schema string) sdk.Description {
 	return sdk.Description{

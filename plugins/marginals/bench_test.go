@@ -52,7 +52,7 @@ func BenchmarkCount(b *testing.B) {
 		b.Run(fmt.Sprintf("ways=%d", ways), func(b *testing.B) {
 			b.ReportMetric(2000, "reference-ms")
 			for range b.N {
-				f, err := form(req)
+				f, err := statistic{}.Form(req)
 				if err != nil {
 					b.Fatal(err)
 				}

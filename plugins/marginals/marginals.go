@@ -1,7 +1,6 @@
 package marginals
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,10 +10,12 @@ import (
 )
 
 // Mechanism is the family of tables. Its zero value is ready for use.
-type Mechanism struct{}
+type Mechanism = linear.Mechanism[statistic]
+
+type statistic struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
-func (Mechanism) Describe() sdk.Description {
+func (statistic) Describe() sdk.Description {
 	return sdk.Description{
 		Name: "marginals", Version: "1.0.0",
 		Summary: "tables of counts by all combinations of some columns, consistent with one another, with the least noise",
@@ -22,15 +23,8 @@ func (Mechanism) Describe() sdk.Description {
 	}
 }
 
-// Plan splits the noise between the tables. It sees no data.
-func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
-
-// Release counts the rows, has the host add the noise, and makes the tables.
-func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	return linear.Release(ctx, req, rows, host, form)
-}
-
-func form(req sdk.PlanRequest) (*linear.Form, error) {
+// Form makes the statistic of a request.
+func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	l, err := layoutOf(req)
 	if err != nil {
 		return nil, err

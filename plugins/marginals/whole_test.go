@@ -61,7 +61,7 @@ func persons(t *testing.T) (sdktest.Table, []sdk.Column) {
 func TestWholeCounts(t *testing.T) {
 	table, columns := persons(t)
 	req := lineartest.Request(`{"columns":["region","sex","age","household_size"],"ways":3,"finish":"whole"}`, 0, columns...)
-	f, err := form(req)
+	f, err := statistic{}.Form(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := form(lineartest.Request(`{"columns":["a","b","c","d","e","f"],"finish":"whole"}`, 0, columns...))
+	f, err := statistic{}.Form(lineartest.Request(`{"columns":["a","b","c","d","e","f"],"finish":"whole"}`, 0, columns...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package ratio
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -22,19 +21,13 @@ type params struct {
 }
 
 // Mechanism is the ratio of two sums. Its zero value is ready for use.
-type Mechanism struct{}
+type Mechanism = linear.Mechanism[statistic]
+
+type statistic struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
-func (Mechanism) Describe() sdk.Description {
+func (statistic) Describe() sdk.Description {
 	return linear.Describe("ratio", "1.0.0", "ratio of the sums of two numeric columns, of the whole table or by group", schema)
-}
-
-// Plan chooses the lattices and the noise. It sees no data.
-func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
-
-// Release adds up both columns and has the host add the noise to all sums.
-func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	return linear.Release(ctx, req, rows, host, form)
 }
 
 // output are the columns of the result beside the groups.
@@ -60,7 +53,8 @@ type quotient struct {
 	ranges   [5][2]int64
 }
 
-func form(req sdk.PlanRequest) (*linear.Form, error) {
+// Form makes the statistic of a request.
+func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	var p params
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return nil, err

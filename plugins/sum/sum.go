@@ -1,7 +1,6 @@
 package sum
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -20,22 +19,17 @@ type params struct {
 }
 
 // Mechanism is the total. Its zero value is ready for use.
-type Mechanism struct{}
+type Mechanism = linear.Mechanism[statistic]
+
+type statistic struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
-func (Mechanism) Describe() sdk.Description {
+func (statistic) Describe() sdk.Description {
 	return linear.Describe("sum", "1.0.0", "total of a numeric column, of the whole table or by group", schema)
 }
 
-// Plan chooses the lattice and the noise. It sees no data.
-func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
-
-// Release adds up the values and has the host add the noise to all totals.
-func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	return linear.Release(ctx, req, rows, host, form)
-}
-
-func form(req sdk.PlanRequest) (*linear.Form, error) {
+// Form makes the statistic of a request.
+func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	var p params
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return nil, err

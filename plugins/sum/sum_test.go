@@ -123,7 +123,7 @@ func TestRatio(t *testing.T) {
 type numeratorAlone struct{ Mechanism }
 
 func (numeratorAlone) form(req sdk.PlanRequest) (*linear.Form, error) {
-	f, err := form(req)
+	f, err := statistic{}.Form(req)
 	if err == nil {
 		high, _ := f.Queries[0].Reach.Arrive.L1.Float64()
 		f.Queries[0].Reach = linear.Scalar(0, int64(high))

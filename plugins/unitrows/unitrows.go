@@ -1,7 +1,6 @@
 package unitrows
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -28,22 +27,16 @@ type params struct {
 }
 
 // Mechanism is the histogram of units by their number of rows. Its zero value is ready for use.
-type Mechanism struct{}
+type Mechanism = linear.Mechanism[statistic]
+
+type statistic struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
-func (Mechanism) Describe() sdk.Description {
+func (statistic) Describe() sdk.Description {
 	d := linear.Describe(asked.UnitRows{}.Mechanism(), "1.1.0",
 		"numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
 	d.Capped, d.Weighted = false, false // a cap hides what is counted
 	return d
-}
-
-// Plan chooses the noise. It sees no data.
-func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
-
-// Release counts the units in each bin and has the host add the noise to all bins.
-func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	return linear.Release(ctx, req, rows, host, form)
 }
 
 // The columns of text of the result.
@@ -136,7 +129,8 @@ func (p params) output() []sdk.Field {
 	return append(append(fields, p.Interval.With(linear.Fields("the number, or the share", 0))...), linear.Flag(linear.TooFew))
 }
 
-func form(req sdk.PlanRequest) (*linear.Form, error) {
+// Form makes the statistic of a request.
+func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	var p params
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package variance
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -19,29 +18,23 @@ type params struct {
 }
 
 // Mechanism is the variance. Its zero value is ready for use.
-type Mechanism struct{ root bool }
+type Mechanism = linear.Mechanism[statistic]
+
+type statistic struct{ root bool }
 
 // SD is the mechanism sd: the root of the variance.
-func SD() Mechanism { return Mechanism{root: true} }
+func SD() Mechanism { return Mechanism{Of: statistic{root: true}} }
 
 // Describe returns the name, version, parameters and designs of the mechanism.
-func (m Mechanism) Describe() sdk.Description {
+func (m statistic) Describe() sdk.Description {
 	if m.root {
 		return linear.Describe("sd", "1.0.0", "standard deviation of a numeric column, of the whole table or by group", schema)
 	}
 	return linear.Describe("variance", "1.0.0", "variance of a numeric column, of the whole table or by group", schema)
 }
 
-// Plan chooses the lattice and the noise. It sees no data.
-func (m Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, m.form) }
-
-// Release adds up three numbers a row and has the host add the noise.
-func (m Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	return linear.Release(ctx, req, rows, host, m.form)
-}
-
 // output are the columns of the result beside the groups.
-func (m Mechanism) output(p params, d sdk.Design) []sdk.Field {
+func (m statistic) output(p params, d sdk.Design) []sdk.Field {
 	what, of, statistic := "the variance of the values", []string{p.Column, p.Column}, sdk.StatisticVariance
 	if m.root {
 		statistic = sdk.StatisticSD
@@ -53,7 +46,8 @@ func (m Mechanism) output(p params, d sdk.Design) []sdk.Field {
 	return slices.Insert(append(linear.Of(fields, of, nil), linear.Flag(linear.TooFew)), 2, mean, linear.Counted(d))
 }
 
-func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
+// Form makes the statistic of a request.
+func (m statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	var p params
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func TestKnownVariances(t *testing.T) {
 			for field, want := range map[string][]float64{"estimate": {26.0 / 3, 0, 225.0 / 12}, "mean": {4, -2, 4.5}, "count": {3, 2, 0}} {
 				for i, got := range lineartest.Get(out, field) {
 					w := want[i]
-					if m.root && field == "estimate" {
+					if m.Of.root && field == "estimate" {
 						w = math.Sqrt(w)
 					}
 					if math.Abs(got-w) > 1e-3 && !(w == 0 && got < 0.05) {
@@ -117,7 +117,7 @@ func TestNoiseIsAsStated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := m.form(req)
+			f, err := m.Of.Form(req)
 			if err != nil {
 				t.Fatal(err)
 			}
