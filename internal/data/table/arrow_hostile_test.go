@@ -13,6 +13,7 @@ import (
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -26,7 +27,7 @@ func TestArrowMutations(t *testing.T) {
 			files = append(files, b)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "x")
+	path := filepath.Join(testdir.New(t), "x")
 	read := 0
 	for i := range tier.Of(120, 3000) {
 		r := rand.New(rand.NewPCG(55, uint64(i)))

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/parquet"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -90,7 +91,7 @@ func sweptFiles(t *testing.T) (files []sweptFile) {
 // examine and fail later; enough of them end it. Kinds that docs/tables.md lists are counted apart.
 func sweep(t *testing.T, every, enough int, examine func(*Table, context.Context, []string) error) (late, listed, found int) {
 	for _, f := range sweptFiles(t) {
-		path := filepath.Join(t.TempDir(), "x"+f.ext)
+		path := filepath.Join(testdir.New(t), "x"+f.ext)
 		for at := range f.data {
 			for k, flip := range []byte{0xff, 1 << (at % 8)} {
 				if (2*at+k)%every > 0 && at > 0 {

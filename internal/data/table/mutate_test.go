@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -162,7 +163,7 @@ var mutationCount = flag.Int("mutations", 20_000, "damaged files to try")
 // effect on values or is noticed.
 func TestMutations(t *testing.T) {
 	files, wants := mutationFiles(t)
-	dir := t.TempDir()
+	dir := testdir.New(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	survived, bad, mutations := 0, 0, *mutationCount/tier.Of(50, 1)

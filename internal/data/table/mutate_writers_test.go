@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
@@ -30,7 +31,7 @@ func TestMutationsOfOtherWriters(t *testing.T) {
 		files = append(files, b)
 		open = append(open, outsideBodies(b))
 	}
-	dir := t.TempDir()
+	dir := testdir.New(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	survived, bad, mutations := 0, 0, *mutationCount/tier.Of(100, 10)
