@@ -98,7 +98,6 @@ LONG  := Neighbours|Pinned|Enumerat|Charge|Beat|Broken|Weights|Strata|Caps|Rando
 race: ## the race detector over what starts goroutines after a debit
 	CGO_ENABLED=1 $(GO) test -race -short -shuffle=on -skip '$(LONG)' $(RACED)
 
-check: export GOGC = 400
 check: ## gofmt, go vet, staticcheck, and no counted weight that grew
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt"; exit 1; }
 	$(GO) vet ./...
