@@ -63,10 +63,15 @@ func settle(x, target float64, forward func(float64) float64) float64 {
 		x *= 1 - step
 		step *= 4
 	}
-	lo, hi := 0.0, x
-	for range 200 {
+	return bisect(0, x, target, 200, forward)
+}
+
+// bisect halves [lo, hi] while numbers lie between. The answer is the largest x that forward was found within the target at; lo if
+// there was none.
+func bisect(lo, hi, target float64, steps int, forward func(float64) float64) float64 {
+	for range steps {
 		mid := lo + (hi-lo)/2
-		if mid == lo || mid == hi {
+		if mid <= lo || mid >= hi {
 			break
 		}
 		if forward(mid) <= target {
@@ -103,16 +108,5 @@ func Invert(target, limit float64, forward func(float64) float64) float64 {
 			break
 		}
 	}
-	for range 60 {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
-			break
-		}
-		if forward(mid) <= target {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	return bisect(lo, hi, target, 60, forward)
 }

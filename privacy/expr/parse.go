@@ -257,39 +257,24 @@ func (p *parser) value(d *privacy.Field, at lang.Place, into reflect.Value, trai
 		}
 		p.record(d, at, v)
 	case privacy.Records:
-		items, ok := p.items(at, d.Example, "at least one")
-		if !ok {
-			return false
-		}
-		v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
-		for i, item := range items {
+		return p.list(at, d.Example, "at least one", v, func(_ int, item lang.Place, into reflect.Value) {
 			if p.Open(&item) {
-				p.record(d, item, v.Index(i))
+				p.record(d, item, into)
 			}
-		}
+		})
 	case privacy.Wholes:
-		items, ok := p.items(at, d.Example, "at least one whole number")
-		if !ok {
-			return false
-		}
-		v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
-		for i, item := range items {
+		return p.list(at, d.Example, "at least one whole number", v, func(_ int, item lang.Place, into reflect.Value) {
 			if p.Open(&item) {
 				n, _ := p.whole(item, d.Wrong)
-				v.Index(i).SetInt(n)
+				into.SetInt(n)
 			}
-		}
+		})
 	case privacy.Inner:
 		return p.inner(at, v, append(trail, 0))
 	case privacy.Inners:
-		items, ok := p.items(at, d.Example, "at least one event")
-		if !ok {
-			return false
-		}
-		v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
-		for i, item := range items {
-			p.inner(item, v.Index(i), append(trail, i))
-		}
+		return p.list(at, d.Example, "at least one event", v, func(i int, item lang.Place, into reflect.Value) {
+			p.inner(item, into, append(trail, i))
+		})
 	}
 	return true
 }
@@ -321,6 +306,18 @@ func (p *parser) items(at lang.Place, hint, what string) ([]lang.Place, bool) {
 		out[i] = lang.Place{Path: problem.Item(at.Path, i), At: n, Node: n}
 	}
 	return out, true
+}
+
+// list makes a slice as long as a list, and has read fill its elements.
+func (p *parser) list(at lang.Place, hint, what string, into reflect.Value, read func(i int, item lang.Place, into reflect.Value)) bool {
+	items, ok := p.items(at, hint, what)
+	if ok {
+		into.Set(reflect.MakeSlice(into.Type(), len(items), len(items)))
+	}
+	for i, item := range items {
+		read(i, item, into.Index(i))
+	}
+	return ok
 }
 
 // number reads a number and checks it.
