@@ -48,7 +48,7 @@ demo: core ## the main job on real data
 # Many tests wait for processes that they started: more packages at once than processors.
 # Packages that did not change are not run again. The program collects garbage as rarely, which takes up to a third
 # off the time of a package.
-test test-all root modules race check: export GOGC ?= 400
+test test-all root modules race: export GOGC ?= 400
 test: ## the fast tier of the tests: at most five minutes
 	$(GO) test -short -p 4 -parallel 4 ./...
 	cd stores && $(GO) test ./...
