@@ -27,9 +27,9 @@ budget: {limit: {epsilon: 1000000}}
 samples:
   s: {method: multistage, stages: [{unit: town, take: 4}, {take: all}]}
 releases:
-  - {name: mean, from: s, mechanism: mean, params: {column: x}, interval: 95, guarantee: {epsilon: 10000}}
-  - {name: part, from: s, mechanism: mean, params: {column: x}, where: "g == 'a'", interval: 95, guarantee: {epsilon: 10000}}
-  - {name: rows, from: s, mechanism: count, where: "g == 'a'", interval: 95, guarantee: {epsilon: 10000}}
+  - {name: mean, from: s, mechanism: mean, params: {column: x}, interval: 95, guarantee: {epsilon: 100000}}
+  - {name: part, from: s, mechanism: mean, params: {column: x}, where: "g == 'a'", interval: 95, guarantee: {epsilon: 100000}}
+  - {name: rows, from: s, mechanism: count, where: "g == 'a'", interval: 95, guarantee: {epsilon: 100000}}
 output: {dir: out, formats: [csv]}
 `
 

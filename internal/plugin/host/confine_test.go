@@ -114,7 +114,7 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	slices.Sort(keys)
-	want := []string{"DPRELEASE_PLUGIN", "DPRELEASE_PLUGIN_ID", "HOME", "LANG", "LC_ALL", "PATH", "PLUGIN_MAX_PORT",
+	want := []string{"DPRELEASE_PLUGIN", "DPRELEASE_PLUGIN_ID", "GOMAXPROCS" /* of what is of this build */, "HOME", "LANG", "LC_ALL", "PATH", "PLUGIN_MAX_PORT",
 		"PLUGIN_MIN_PORT", "PLUGIN_PROTOCOL_VERSIONS", "PLUGIN_UNIX_SOCKET_DIR", "PYTHONDONTWRITEBYTECODE", "TMPDIR", "TZ"}
 	if !slices.Equal(keys, want) {
 		t.Errorf("environment %v, want %v", keys, want)
