@@ -131,7 +131,7 @@ func TestClosedPanelLeavesNoKeyInPostgres(t *testing.T) {
 	if n := pieces(t, srv.Data(), "/pg_wal/", a); n != 8 {
 		t.Errorf("%d of 8 pieces are in the log: say less in docs/ledger.md", n)
 	}
-	if err := srv.Exec("ALTER SYSTEM SET wal_recycle = off", "SELECT pg_reload_conf()", "SELECT pg_switch_wal()", "CHECKPOINT"); err != nil {
+	if err := srv.Exec("ALTER SYSTEM SET wal_recycle = off", "SELECT pg_reload_conf(), pg_sleep(1)", "SELECT pg_switch_wal()", "CHECKPOINT"); err != nil {
 		t.Fatal(err)
 	}
 	if n := pieces(t, srv.Data(), "", a); n != 0 {
