@@ -125,8 +125,6 @@ func (s *search) widened(together float64) wide {
 				if s.lattice.finer(side) { // ten times as many public numbers there hold the same values
 					half[i][side] += math.Ln10 * scales[at] / together
 				}
-				drawn := s.Interval.Half(s.Interval.Deviation(p, together, s.heavy), 0)
-				half[i][side] = math.Max(half[i][side], drawn+gaps*scales[at]*math.Log(float64(s.lattice.cells))/together)
 			}
 			half[i][0] = math.Max(half[i][0], p-clear[out.at[i].low][0])
 			half[i][1] = math.Max(half[i][1], clear[out.at[i].high][1]-p)
@@ -134,10 +132,6 @@ func (s *search) widened(together float64) wide {
 	}
 	return out
 }
-
-// gaps says that the quantile may lie at the edge of a gap that holds nearly all public numbers, each as likely to be drawn as one beside
-// the quantile (1; 0 forgets that).
-var gaps = 1.0
 
 // stray is the probability with which the end of an interval may lie in a part of the bounds that
 // holds no value, on the side of the quantile.
