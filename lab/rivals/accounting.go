@@ -100,6 +100,9 @@ func (c charge) String() string {
 	return fmt.Sprintf("%.4g (%.2g)", c.Epsilon, c.Seconds)
 }
 
+// patience is how long an accountant is waited for.
+const patience = 5 * time.Minute
+
 // charges asks all accountants one question.
 func (q question) charges(ctx context.Context, environments string) (map[string]charge, float64, error) {
 	rel, err := privacy.ParseRelation(q.Relation)
@@ -125,7 +128,14 @@ func (q question) charges(ctx context.Context, environments string) (map[string]
 			out[t.name] = charge{Cannot: err.Error()}
 			continue
 		}
-		said, _, err := timed(ctx, python, filepath.Join(environments, "scripts", t.script), string(text), t.name)
+		soon, cancel := context.WithTimeout(ctx, patience)
+		said, _, err := timed(soon, python, filepath.Join(environments, "scripts", t.script), string(text), t.name)
+		late := soon.Err() != nil && ctx.Err() == nil
+		cancel()
+		if late {
+			out[t.name] = charge{Cannot: q.title + ": no answer in " + patience.String()}
+			continue
+		}
 		if err != nil {
 			out[t.name] = charge{Cannot: err.Error()}
 			continue

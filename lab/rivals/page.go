@@ -139,8 +139,12 @@ func (s *study) chargeTable(b *bytes.Buffer) {
 	for _, c := range s.charged {
 		fmt.Fprintf(b, "|%s, δ %g|", c.title, c.Delta)
 		for _, n := range names {
-			fmt.Fprintf(b, "%s|", c.by[n])
-			if why := c.by[n].Cannot; why != "" {
+			answer, answered := c.by[n]
+			if tool, _, _ := strings.Cut(n, ","); !answered { // the whole tool failed
+				answer = c.by[tool]
+			}
+			fmt.Fprintf(b, "%s|", answer)
+			if why := answer.Cannot; why != "" {
 				message, _, _ := strings.Cut(strings.ReplaceAll(why, "|", "\\|"), "(")
 				if text := fmt.Sprintf("- %s: %s", n, message); !slices.Contains(cannot, text) {
 					cannot = append(cannot, text)
