@@ -100,7 +100,7 @@ func (c charge) String() string {
 	return fmt.Sprintf("%.4g (%.2g)", c.Epsilon, c.Seconds)
 }
 
-// patience is how long an accountant is waited for.
+// patience is the longest wait for an accountant.
 const patience = 5 * time.Minute
 
 // charges asks all accountants one question.
