@@ -92,8 +92,8 @@ func (c *Cells) of(j *job.Job, r *job.Release) bool {
 	})
 }
 
-// held reports whether the noise of a series is that of the release's own noise calls but for its size, and whether the units are
-// those of the job.
+// held reports whether the noise of a series differs from that of the release's own noise calls in size alone, and whether the
+// units are those of the job.
 func (s *Series) held(j *job.Job, r *Release) bool {
 	spec := j.InSeries(&r.Job)
 	if s == nil || spec == nil {

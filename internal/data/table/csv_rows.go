@@ -225,7 +225,7 @@ func (c *csvCells) copy(m *arena, kept *vec) error {
 	return err
 }
 
-// recall reads texts, each of which stands behind its length.
+// recall reads texts. Before each text stands its length.
 func (c *csvCells) recall(m *arena, rows int, texts []byte) error {
 	if err := c.begin(m, rows); err != nil {
 		return err
