@@ -129,8 +129,9 @@ func (s *study) costTable(b *bytes.Buffer, large int) {
 func (s *study) chargeTable(b *bytes.Buffer) {
 	names := []string{"dprelease", "dp_accounting, PLD", "dp_accounting, RDP", "autodp", "jax-privacy, PLD", "jax-privacy, RDP"}
 	b.WriteString("## What the same noise is charged\n\nε, and the seconds that the answer took. A dash is an expression that a tool does " +
-		"not have. jax-privacy composes the draws of a fixed size in each direction by itself; dprelease the worse of both at each step, " +
-		"because a unit may lean one way in one step and the other way in the next.\n\n| |")
+		"not have. jax-privacy composes the draws of a fixed size in each direction by itself, which is too little: a person who " +
+		"moves between two of three cells loses 0.49 where it says 0.34 (`TestOneDirectionIsTooLittle`). dprelease takes the worse " +
+		"direction at each step.\n\n| |")
 	for _, n := range names {
 		fmt.Fprintf(b, " %s |", n)
 	}
