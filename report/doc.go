@@ -11,7 +11,7 @@
 // readable without scripts. NewPage evaluates the events and draws the figures,
 // without data; WriteHTML adds the released values and nothing else.
 //
-// It may import privacy, privacy/expr, internal/say/figure, gonum/plot and the standard
+// It may import privacy, privacy/expr, internal/say and the standard
 // library. A page has a bounded size, and the same report gives the same page. The
 // package does not check that the events happened: whoever wrote the report vouches for
 // that.

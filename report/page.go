@@ -254,19 +254,15 @@ var pageStyle string
 
 // pageTemplate is parsed when the first page is made: most processes make none.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "sentence": Sentence, "stop": stop,
-		"own": mark("own"), "public": mark("public"), "both": mark("both")}).Parse(pageText))
+	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "sentence": Sentence, "stop": stop, "policy": policy,
+		"style": func() template.CSS { return template.CSS(pageStyle) }, //nolint:gosec // the style sheet is embedded
+		"own":   mark("own"), "public": mark("public"), "both": mark("both")}).Parse(pageText))
 })
 
-// policy lets the page's own style sheet in, and others that are given, and nothing else: no script, no
-// picture, no font, no form, no address.
-func policy(others ...string) string {
-	styles := ""
-	for _, one := range append([]string{pageStyle}, others...) {
-		sum := sha256.Sum256([]byte(one))
-		styles += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	return "default-src 'none'; style-src" + styles + "; base-uri 'none'; form-action 'none'"
+// policy lets the page's own style sheet in, and nothing else: no script, no picture, no font, no form, no address.
+func policy() string {
+	sum := sha256.Sum256([]byte(pageStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
 // WriteHTML writes the page of a report that NewPage has seen, with the released
@@ -305,40 +301,17 @@ func mark(reader string) func() template.HTML {
 // texts are the texts of a page between its tags. One that is a number alone is written in the page's language.
 var texts = regexp.MustCompile(`>[^<>]+<`)
 
-// frame is a page around a body. It has the style of the report, and asks for nothing.
-var frame = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("document").Parse(frameText))
-})
-
-const frameText = `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{{.Policy}}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>{{.Title}}</title>
-<style>{{.Style}}</style>
-</head>
-<body>
-{{.Body}}
-</body>
-</html>
-`
-
-// WriteSections writes sections as a self-contained page in the style of the report. styles are those of their figures.
-func WriteSections(w io.Writer, title string, sections []document.Section, styles ...string) error {
+// WriteSections writes sections as a self-contained page in the style of the report.
+func WriteSections(w io.Writer, title string, sections []document.Section) error {
 	var body bytes.Buffer
 	v := &view{words: wordsIn("en"), Title: title, Details: sections}
 	if err := pageTemplate().ExecuteTemplate(&body, "sections", v); err != nil {
 		return err
 	}
-	return Document(w, title, template.HTML(body.String()), styles...) //nolint:gosec // a template wrote it
+	return Document(w, title, template.HTML(body.String())) //nolint:gosec // a template wrote it
 }
 
-// Document writes a self-contained page in the style of the report, around a body with styles of its own.
-func Document(w io.Writer, title string, body template.HTML, styles ...string) error {
-	return frame().Execute(w, map[string]any{"Policy": policy(styles...), "Title": title, "Style": template.CSS(pageStyle),
-		"Body": body}) //nolint:gosec // the style sheet is embedded, and a template wrote the body
+// Document writes a self-contained page in English around a body, in the style of the report.
+func Document(w io.Writer, title string, body template.HTML) error {
+	return pageTemplate().ExecuteTemplate(w, "document", map[string]any{"Language": "en", "Title": title, "Body": body})
 }

@@ -16,9 +16,6 @@ import (
 type view struct {
 	words words
 
-	Policy string
-	Style  template.CSS
-
 	Title, Publisher, Period, Contact, Lede string
 	Notes                                   []string
 	Anew                                    bool // the words are younger than the figures
@@ -123,8 +120,7 @@ var methodNames = []string{"basic", "rdp", "pld", "shuffle", "iterate", "split",
 func newView(p *Page, r *Report, values map[string]Table) *view {
 	w := r.words()
 	v := &view{
-		words: w, Policy: policy(), Style: template.CSS(pageStyle), //nolint:gosec // the style sheet is embedded
-		Tool: r.Tool.Name + " " + r.Tool.Version, Charged: Charge(r.Guarantee), Sampled: r.anySampled(),
+		words: w, Tool: r.Tool.Name + " " + r.Tool.Version, Charged: Charge(r.Guarantee), Sampled: r.anySampled(),
 		Promise: promise(w, r), Details: details(w, r, p, false), Gauges: r.Budget.gauges(w),
 	}
 	v.headline(r)

@@ -11,21 +11,16 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	figure "github.com/dprelease/dprelease/internal/say/figure/plot"
 	"github.com/dprelease/dprelease/plugins/columns"
 )
 
-var (
-	most = flag.Int("most", 20, "millions of rows of the largest table of BenchmarkRows")
-	plot = flag.String("figure", "", "the file that BenchmarkRows draws its figure in")
-)
+var most = flag.Int("most", 20, "millions of rows of the largest table of BenchmarkRows")
 
 // BenchmarkRows measures the cost of a row on prism with two workers and eight parts, and its ratio to the plain run's. The start of
 // either, which is the time of a job on a thousand rows, is left out and said apart. Reference: docs/how-to/beam.md.
 func BenchmarkRows(b *testing.B) {
 	const million = 1 << 20
-	start, cost := map[string]time.Duration{}, map[string][]float64{}
-	var sizes []float64
+	start := map[string]time.Duration{}
 	for _, files := range []int{0, 1, 5, 10, 20, 50, 100, 300, 1000} {
 		if files > *most {
 			break
@@ -47,7 +42,6 @@ func BenchmarkRows(b *testing.B) {
 				}
 			}
 			if files > 0 {
-				sizes = append(sizes, float64(rows))
 				b.ReportMetric(float64(took["beam"]-start["beam"])/float64(took["plain"]-start["plain"]), "times")
 			}
 			for name, t := range took {
@@ -56,20 +50,9 @@ func BenchmarkRows(b *testing.B) {
 					b.ReportMetric(t.Seconds()*1e3, "start-"+name+"-ms")
 					continue
 				}
-				each := float64((t - start[name]).Nanoseconds()) / float64(rows)
-				cost[name] = append(cost[name], each)
-				b.ReportMetric(each, name+"-ns/row")
+				b.ReportMetric(float64((t-start[name]).Nanoseconds())/float64(rows), name+"-ns/row")
 			}
 		})
-	}
-	if *plot == "" {
-		return
-	}
-	f := figure.New(figure.Axes{X: "rows", Y: "nanoseconds a row, without the start", LogX: true, LogY: true})
-	f.Line("plain run", sizes, cost["plain"])
-	f.Line("prism, 2 workers, 8 parts", sizes, cost["beam"])
-	if err := os.WriteFile(*plot, f.SVG(), 0o644); err != nil {
-		b.Fatal(err)
 	}
 }
 

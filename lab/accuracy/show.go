@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/say/figure/plot"
+	"github.com/dprelease/dprelease/lab/plot"
 )
 
 func (s study) lossName() string {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/dprelease/dprelease/internal/say/figure/plot"
+	"github.com/dprelease/dprelease/lab/plot"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )

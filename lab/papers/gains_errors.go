@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dprelease/dprelease/internal/say/figure/plot"
+	"github.com/dprelease/dprelease/lab/plot"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
 

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/dprelease/dprelease/internal/say/figure/plot"
+	"github.com/dprelease/dprelease/lab/plot"
 )
 
 // betas are the two calibrations of the dilation: the paper's, which is not sound

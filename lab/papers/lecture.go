@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dprelease/dprelease/internal/say/figure/plot"
+	"github.com/dprelease/dprelease/lab/plot"
 	"github.com/dprelease/dprelease/privacy/amplify"
 	"github.com/dprelease/dprelease/privacy/iterate"
 	"github.com/dprelease/dprelease/privacy/shuffle"

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/dprelease/dprelease/internal/say/figure/plot"
+	"github.com/dprelease/dprelease/lab/plot"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/plan/planner"
-	"github.com/dprelease/dprelease/internal/say/figure/plot"
+	"github.com/dprelease/dprelease/lab/plot"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/pld"
 	"github.com/dprelease/dprelease/internal/calculus/rdp"
-	"github.com/dprelease/dprelease/internal/say/figure/plot"
+	"github.com/dprelease/dprelease/lab/plot"
 	"github.com/dprelease/dprelease/privacy"
 )
 

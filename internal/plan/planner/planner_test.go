@@ -262,7 +262,7 @@ func TestCompareOfACollectedTable(t *testing.T) {
 	}
 }
 
-// Every answer has a table, JSON, and where it can be drawn a plot in both formats.
+// Every answer has a table, JSON, and where it can be drawn a plot.
 func TestForms(t *testing.T) {
 	w, err := planner.RunSweep(context.Background(), parse(t), planner.Rate, planner.Range{Points: 3}, settings("mean_age"))
 	if err != nil {
@@ -283,15 +283,8 @@ func TestForms(t *testing.T) {
 		t.Errorf("%v: %s", err, raw)
 	}
 	page, err := w.HTML()
-	if err != nil || !bytes.Contains(page, []byte("<svg")) || bytes.Contains(page, []byte("src=")) {
+	if err != nil || !bytes.Contains(page, []byte("<svg")) || !bytes.Contains(page, []byte(">noise</text>")) || bytes.Contains(page, []byte("src=")) {
 		t.Error("the page has no plot, or loads something", err)
-	}
-	f, err := w.Figure()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if svg := string(f.SVG()); !strings.HasPrefix(svg, "<svg xmlns=") || !strings.Contains(svg, ">noise<") {
-		t.Errorf("the figure is %s", svg)
 	}
 }
 

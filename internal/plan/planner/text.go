@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/say/document"
-	"github.com/dprelease/dprelease/internal/say/figure/plot"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
@@ -54,8 +53,8 @@ type answer struct {
 	rows        [][]string
 	leave       []string // columns for which a terminal has no room
 	after       []string
-	figure      *plot.Figure // nil for none
-	alt         string       // the words of the figure
+	figure      template.HTML // "" for none
+	alt         string        // the words of the figure
 }
 
 // texts makes parts of sentences. A terminal breaks their lines.
@@ -92,14 +91,11 @@ func (a *answer) write(w io.Writer) error {
 // page returns the answer as an HTML document that loads nothing.
 func (a *answer) page() ([]byte, error) {
 	parts := append(a.parts(), texts("No private table was read for this page")...)
-	if a.figure != nil {
-		open, rest, _ := strings.Cut(string(a.figure.SVG()), ">")
-		//nolint:gosec // every text of the figure was escaped when it was drawn
-		parts = append(parts, document.Part{Figures: []document.Figure{{Caption: a.alt, Picture: template.HTML(open + ` role="img"><title>` +
-			template.HTMLEscapeString(a.title) + "</title><desc>" + template.HTMLEscapeString(a.alt) + "</desc>" + rest)}}})
+	if a.figure != "" {
+		parts = append(parts, document.Part{Figures: []document.Figure{{Picture: a.figure, Caption: a.alt}}})
 	}
 	var b bytes.Buffer
-	err := report.WriteSections(&b, a.title, []document.Section{{Parts: parts}}, plot.Style)
+	err := report.WriteSections(&b, a.title, []document.Section{{Parts: parts}})
 	return b.Bytes(), err
 }
 
@@ -167,6 +163,7 @@ func (w *Sweep) answer() *answer {
 		a.after = append(a.after, fmt.Sprintf("best: %s %.4g, error %.4g", w.Axis, w.Points[w.Best].X, w.Points[w.Best].Total))
 	}
 	a.after = append(a.after, fmt.Sprintf("does sampling help? %s: %s", w.Verdict.Kind, w.Verdict.Reason))
+	a.figure = w.figure(a.title, a.alt)
 	return a
 }
 
@@ -174,8 +171,4 @@ func (w *Sweep) answer() *answer {
 func (w *Sweep) WriteText(out io.Writer) error { return w.answer().write(out) }
 
 // HTML is the sweep as a page.
-func (w *Sweep) HTML() ([]byte, error) {
-	a := w.answer()
-	a.figure, _ = w.Figure() // nil where no point has a known error: the table says why
-	return a.page()
-}
+func (w *Sweep) HTML() ([]byte, error) { return w.answer().page() }
