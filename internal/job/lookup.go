@@ -12,9 +12,9 @@ func (j *Job) Place(keys map[string]Pos) { j.pos = keys }
 
 // Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
 // For a key that the file does not have it is the place of the nearest key
-// around it.
+// around it. Keys of the table that the job is seen from go without its name.
 func (j *Job) Pos(path string) Pos {
-	if at, ok := problem.Nearest(j.pos, path); ok {
+	if at, ok := problem.Nearest(j.pos, j.Path(path)); ok {
 		return at
 	}
 	return Pos{File: j.File}
@@ -22,14 +22,14 @@ func (j *Job) Pos(path string) Pos {
 
 // Has reports whether the file has the key.
 func (j *Job) Has(path string) bool {
-	_, ok := j.pos[path]
+	_, ok := j.pos[j.Path(path)]
 	return ok
 }
 
 // Problem makes a problem of the check stage at a key, for checks that are made
 // elsewhere.
 func (j *Job) Problem(path, message, hint string) Problem {
-	return Problem{Pos: j.Pos(path), Step: problem.StepCheck, Path: path, Message: message, Hint: hint}
+	return Problem{Pos: j.Pos(path), Step: problem.StepCheck, Path: j.Path(path), Message: message, Hint: hint}
 }
 
 // Wrong is a single problem of the check stage, as an error.

@@ -17,6 +17,19 @@ func (c *Column) Path() string {
 	return Key("dataset.columns", c.Name)
 }
 
+// MadeOf are the columns of the same table that a lookup, bins or an expression read to make the column.
+func (c *Column) MadeOf() []string {
+	switch {
+	case c.Lookup != nil:
+		return []string{c.Lookup.On()}
+	case c.Derived == nil:
+		return nil
+	case c.Derived.Bins.Column != "":
+		return []string{c.Derived.Bins.Column}
+	}
+	return c.Derived.As.Formula.Columns()
+}
+
 // Readable are the columns that an expression may read, of a row or of the folded rows of
 // a unit.
 func (d *Dataset) Readable(folded bool) []formula.Column {

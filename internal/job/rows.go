@@ -109,15 +109,10 @@ func (d *Dataset) OfUnit(name string) bool {
 		return false
 	case c.OnePerUnit || c.Joined != nil:
 		return true
-	case c.Lookup != nil:
-		return d.OfUnit(c.Lookup.On())
-	case c.Derived == nil:
+	case c.Lookup == nil && c.Derived == nil:
 		return false
-	case c.Derived.Bins.Column != "":
-		return d.OfUnit(c.Derived.Bins.Column)
 	}
-	return c.Derived.As.Formula != nil &&
-		!slices.ContainsFunc(c.Derived.As.Formula.Columns(), func(from string) bool { return !d.OfUnit(from) })
+	return !slices.ContainsFunc(c.MadeOf(), func(from string) bool { return !d.OfUnit(from) })
 }
 
 // Times returns how many rows each row counts as, so that noise covers as many whichever cap is chosen.
@@ -217,82 +212,54 @@ func (d *Dataset) Unfolded(column string) bool {
 	return c.Derived == nil || !c.Derived.AfterFold
 }
 
-// Sources are the columns of the table from which these are made, each once: derived
-// columns stand for what they read, folds for the column of the unit, too.
+// Sources are the columns of the table's files from which these are made, each once, with those that say whose a row is and in
+// which slice.
 func (d *Dataset) Sources(names ...string) []string {
-	var all []string
-	seen := map[string]bool{}
-	var add func(name string)
-	add = func(name string) {
-		if seen[name] || name == "" || name == UnitRows && !d.Declares(name) {
-			return
-		}
-		seen[name] = true
-		c, ok := d.Column(name)
-		switch {
-		case ok && c.Joined != nil: // it stands in another table
-		case ok && c.Lookup != nil:
-			add(c.Lookup.On())
-		case ok && c.Derived != nil && c.Derived.Bins.Column != "":
-			add(c.Derived.Bins.Column)
-		case ok && c.Derived != nil:
-			for _, from := range c.Derived.As.Formula.Columns() {
-				add(from)
-			}
-		default:
-			all = append(all, name)
-		}
-	}
-	for _, name := range names {
-		add(name)
-	}
-	add(d.Key.Column)
+	names = append(slices.Clone(names), d.Key.Column)
 	if d.Slice != nil {
-		add(d.Slice.Column)
+		names = append(names, d.Slice.Column)
 	}
-	return all
+	own, _ := d.origins(names)
+	return own
 }
 
 // Partners are the columns of other tables from which these are made, each once.
-func (d *Dataset) Partners(names ...string) (all []Column) {
+func (d *Dataset) Partners(names ...string) []Column {
+	_, joined := d.origins(names)
+	return joined
+}
+
+// origins follows columns to those that they are made of, each once: of the table's own files, and of other tables.
+func (d *Dataset) origins(names []string) (own []string, joined []Column) {
 	seen := map[string]bool{}
-	var add func(name string)
-	add = func(name string) {
-		c, ok := d.Column(name)
-		if !ok || seen[name] {
-			return
-		}
-		seen[name] = true
-		switch {
-		case c.Joined != nil:
-			all = append(all, c)
-		case c.Lookup != nil:
-			add(c.Lookup.On())
-		case c.Derived != nil && c.Derived.Bins.Column != "":
-			add(c.Derived.Bins.Column)
-		case c.Derived != nil:
-			for _, from := range c.Derived.As.Formula.Columns() {
-				add(from)
+	var follow func(names []string)
+	follow = func(names []string) {
+		for _, name := range names {
+			if seen[name] || name == "" || name == UnitRows && !d.Declares(name) {
+				continue
+			}
+			seen[name] = true
+			switch c, _ := d.Column(name); {
+			case c.Joined != nil:
+				joined = append(joined, c)
+			case c.Lookup != nil || c.Derived != nil:
+				follow(c.MadeOf())
+			default:
+				own = append(own, name)
 			}
 		}
 	}
-	for _, name := range names {
-		add(name)
-	}
-	return all
+	follow(names)
+	return own, joined
 }
 
 // BeforeFold are the columns of rows from which a column of folded rows is made.
-func (d *Dataset) BeforeFold(name string) []string {
-	c, ok := d.Column(name)
-	if !ok || c.Derived == nil || !c.Derived.AfterFold {
+func (d *Dataset) BeforeFold(name string) (all []string) {
+	c, _ := d.Column(name)
+	if c.Derived == nil || !c.Derived.AfterFold {
 		return []string{name}
 	}
-	if c.Derived.Bins.Column != "" {
-		return d.BeforeFold(c.Derived.Bins.Column)
-	}
-	var all []string
-	for _, from := range c.Derived.As.Formula.Columns() {
+	for _, from := range c.MadeOf() {
 		all = append(all, d.BeforeFold(from)...)
 	}
 	return all

@@ -1,9 +1,10 @@
 package job
 
 import (
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // DataTable is one of several private tables of a data set (P32). Its Dataset holds what a job with one table says under
@@ -12,22 +13,6 @@ type DataTable struct {
 	Name string
 	Dataset
 	Join []Named[[]string] // the columns that it takes from other tables, by table
-
-	pos map[string]Pos // the places of the job, with the keys of the table as if it were the only one
-}
-
-// Place finds the keys of the table, as the job with this table alone would have them.
-func (t *DataTable) Place(j *Job) {
-	t.pos = maps.Clone(j.pos)
-	prefix := Key("dataset.tables", t.Name) + "."
-	for path, at := range j.pos {
-		if rest, ok := strings.CutPrefix(path, prefix); ok {
-			t.pos["dataset."+rest] = at
-		}
-	}
-	if at, ok := j.pos[strings.TrimSuffix(prefix, ".")]; ok {
-		t.pos["dataset"] = at
-	}
 }
 
 // Joined says that a column of a table is made of the rows that the same unit has in another table (P32).
@@ -86,7 +71,7 @@ func (j *Job) Of(table string) *Job {
 	d.ID, d.Relation, d.Size, d.AtLeast, d.Unit = whole.ID, whole.Relation, whole.Size, whole.AtLeast, whole.Unit
 	d.Called, d.Frame, d.Population, d.Table = whole.Called, whole.Frame, whole.Population, t.Name
 	d.Tables, d.Weights = whole.Tables, whole.Weights
-	view.Dataset, view.pos = d, t.pos
+	view.Dataset = d
 	return &view
 }
 
@@ -112,16 +97,15 @@ func (d *Dataset) MayVanish() bool { return d.Table != "" && d.Table != d.Popula
 // TableKeys are the keys that each of several tables has of its own.
 var TableKeys = []string{"source", "unit", "columns", "lookups", "join", "derive", "fold", "cap"}
 
-// Full is the path of a key of a table in the job: what a table sees as dataset.columns.x stands under
-// dataset.tables.NAME.columns.x.
-func (t *DataTable) Full(path string) string {
+// Path is the path in the job of a key of the table that the job is seen from.
+func (j *Job) Path(path string) string { return j.InTable(j.Dataset.Table, path) }
+
+// InTable is the path in the job of a key that a table has under that path as if it were the only one: its dataset.columns.x
+// stands under dataset.tables.NAME.columns.x.
+func (j *Job) InTable(table, path string) string {
 	rest, ok := strings.CutPrefix(path, "dataset.")
-	at := strings.IndexAny(rest, ".[")
-	if at < 0 {
-		at = len(rest)
-	}
-	if !ok || !slices.Contains(TableKeys, rest[:at]) {
+	if table == "" || !ok || !slices.ContainsFunc(TableKeys, func(key string) bool { return problem.Within(rest, key) }) {
 		return path
 	}
-	return Key("dataset.tables", t.Name) + "." + rest
+	return Key("dataset.tables", table) + "." + rest
 }

@@ -15,11 +15,14 @@ import (
 type checker struct {
 	j     *job.Job
 	told  job.Problems // by reading the file
-	found job.Problems
+	found *job.Problems
 }
 
+// as checks the job as a table sees it.
+func (k *checker) as(view *job.Job) *checker { return &checker{view, k.told, k.found} }
+
 func (k *checker) wrong(path, hint, format string, args ...any) {
-	k.found = append(k.found, k.j.Problem(path, fmt.Sprintf(format, args...), hint))
+	*k.found = append(*k.found, k.j.Problem(path, fmt.Sprintf(format, args...), hint))
 }
 
 // refuse finds keys of a mapping that the job has and must not have there.
@@ -35,16 +38,15 @@ func (k *checker) refuse(path string, keys []string, hint, format string, args .
 // without data. A key that could not be read is zero; it has its problem
 // already, and what depends on it is left unsaid.
 func check(j *job.Job, o Options, told job.Problems) job.Problems {
-	k := &checker{j: j, told: told}
+	k := &checker{j, told, &job.Problems{}}
 	k.dataset()
 	k.unit()
 	k.tables()
 	k.levels()
-	first := &checker{j: j.First(), told: told} // designs draw units by the columns of the population
+	first := k.as(j.First()) // designs draw units by the columns of the population
 	for i := range j.Samples {
 		first.sample(&j.Samples[i])
 	}
-	k.found = append(k.found, first.found...)
 	k.names("samples", len(j.Samples), func(i int) (string, string) {
 		return j.Samples[i].Name, job.Key("samples", j.Samples[i].Name)
 	})
@@ -62,7 +64,7 @@ func check(j *job.Job, o Options, told job.Problems) job.Problems {
 	if o.Mechanisms != nil {
 		k.mechanisms(o.Mechanisms, nil)
 	}
-	return k.found
+	return *k.found
 }
 
 // oneTable checks a data set that is one table.
@@ -111,7 +113,7 @@ func (k *checker) names(what string, n int, at func(i int) (name, path string)) 
 // does this itself where Options.Mechanisms says what is built in. Other are other words for
 // mechanisms, for hints.
 func CheckMechanisms(j *job.Job, builtins []string, other map[string][]string) job.Problems {
-	k := &checker{j: j}
+	k := &checker{j: j, found: &job.Problems{}}
 	k.mechanisms(builtins, other)
 	return k.found.Sort()
 }
@@ -144,9 +146,7 @@ func (k *checker) releases() {
 	for i := range k.j.Releases {
 		r := &k.j.Releases[i]
 		if k.tableOf(i, r) {
-			of := &checker{j: k.j.Of(r.Table), told: k.told}
-			of.rowsOf(i, r)
-			k.found = append(k.found, of.found...)
+			k.as(k.j.Of(r.Table)).rowsOf(i, r)
 		}
 		if r.From != "" && !isFrom[r.From] {
 			k.wrong(job.Key(job.Item("releases", i), "from"), hintOr(problem.DidYouMean(r.From, from), "known samples", from),

@@ -23,7 +23,7 @@ func (k *checker) foreign() map[string]bool {
 		again = false
 		for _, c := range d.Derive {
 			needs := foldsTable(c.Derived.As.Text)
-			for _, from := range readsOf(&c) {
+			for _, from := range readsOf(c.Derived) {
 				needs = needs || is[from]
 			}
 			if needs && !is[c.Name] {
@@ -35,14 +35,14 @@ func (k *checker) foreign() map[string]bool {
 }
 
 // readsOf are the columns that a derived column names.
-func readsOf(c *job.Column) []string {
+func readsOf(d *job.Derived) []string {
 	switch {
-	case foldsTable(c.Derived.As.Text):
+	case foldsTable(d.As.Text):
 		return nil
-	case c.Derived.As.Said():
-		return formula.Reads(c.Derived.As.Text)
+	case d.As.Said():
+		return formula.Reads(d.As.Text)
 	}
-	return []string{c.Derived.Bins.Column}
+	return []string{d.Bins.Column}
 }
 
 // ownDerived computes the columns that need no other table, and restDerived the others. Both keep what is left to do.
@@ -54,20 +54,14 @@ func (k *checker) ownDerived() {
 	d.Derive = slices.DeleteFunc(slices.Clone(all), func(c job.Column) bool { return !foreign[c.Name] })
 }
 
-// restDerived returns the names of what it adds.
-func (k *checker) restDerived() map[string]bool {
-	d, late := &k.j.Dataset, map[string]bool{}
-	for _, c := range d.Derive {
-		late[c.Name] = true
-	}
+func (k *checker) restDerived() {
+	d := &k.j.Dataset
 	d.Derive = slices.DeleteFunc(d.Derive, func(c job.Column) bool { return foldsTable(c.Derived.As.Text) })
 	k.derived()
-	return late
 }
 
-// joins adds the columns that a table takes from others, and returns their names.
-func (k *checker) joins(t *job.DataTable, own []job.DataTable) map[string]bool {
-	taken := map[string]bool{}
+// joins adds the columns that a table takes from others.
+func (k *checker) joins(t *job.DataTable, own []job.DataTable) {
 	for _, j := range t.Join {
 		path := job.Key("dataset.join", j.Name)
 		from, ok := k.partner(path, j.Name, own)
@@ -102,23 +96,21 @@ func (k *checker) joins(t *job.DataTable, own []job.DataTable) map[string]bool {
 					"the bounds of %s are found in private there, for the rows of %s alone", problem.Shown(name), from.Name)
 				continue
 			}
-			c.Joined = &job.Joined{Table: from.Name, Of: name, By: by}
-			k.put(at, c, taken)
+			c.Joined, c.Missing = &job.Joined{Table: from.Name, Of: name, By: by}, job.Handling{Rule: job.Drop}
+			k.put(at, c)
 		}
 	}
-	return taken
 }
 
 // put adds a column of another table.
-func (k *checker) put(at string, c job.Column, taken map[string]bool) {
+func (k *checker) put(at string, c job.Column) {
 	c.Derived, c.Lookup, c.Heading, c.Assume, c.Immutable, c.Measure = nil, nil, "", nil, false, nil
-	c.Missing, c.Outside = job.Handling{Rule: job.Drop}, job.Handling{Rule: job.Drop}
+	c.Outside = job.Handling{Rule: job.Drop}
 	if other, twice := k.j.Dataset.Column(c.Name); twice {
 		k.wrong(at, "give it another name: derive: {NAME: {as: \"max("+c.Joined.Table+"."+c.Joined.Of+")\"}}",
 			"%s has the name of another column (line %d)", problem.Shown(c.Name), k.j.Pos(other.Path()).Line)
 		return
 	}
-	taken[c.Name] = true
 	k.j.Dataset.Columns = append(k.j.Dataset.Columns, c)
 }
 
@@ -147,7 +139,7 @@ func (k *checker) takes(at string, from *job.DataTable, name string) (job.Column
 		k.wrong(at, "take it from the table where it comes from",
 			"%s is no column of the rows of %s: it comes from another table, or needs one", problem.Shown(name), from.Name)
 	case !ok:
-		k.wrong(at, problem.DidYouMean(name, columnsOf(&from.Dataset)), "%s is not a column of %s", problem.Shown(name), from.Name)
+		k.wrong(at, problem.DidYouMean(name, columnNames(&from.Dataset, anyColumn)), "%s is not a column of %s", problem.Shown(name), from.Name)
 	case c.Derived != nil && c.Derived.AfterFold:
 		k.wrong(at, "", "%s is computed after the fold", problem.Shown(name))
 		return c, false
@@ -177,14 +169,6 @@ func (k *checker) readsTaken(at string, where *job.Expression, from *job.DataTab
 		}
 	}
 	return false
-}
-
-// columnsOf are the names of all columns.
-func columnsOf(d *job.Dataset) (names []string) {
-	for _, c := range d.Columns {
-		names = append(names, c.Name)
-	}
-	return names
 }
 
 // folding is the form of a fold of another table: count(visits), sum(visits.cost where year == 2025).
@@ -260,17 +244,8 @@ func (k *checker) foldedTables(own []job.DataTable) {
 			j.Canon += " where " + j.Where.Formula.Canonical()
 		}
 		j.Canon += ")"
-		c.Joined = j
-		if !k.foldedType(path, &c, &of) {
-			continue
-		}
-		if c.Missing.Rule == job.Drop {
-			c.Missing = job.Handling{Rule: job.Drop}
-		}
-		lower, upper, missing := c.Lower, c.Upper, c.Missing
-		k.put(at, c, map[string]bool{})
-		if n := len(k.j.Dataset.Columns) - 1; k.j.Dataset.Columns[n].Name == c.Name {
-			k.j.Dataset.Columns[n].Lower, k.j.Dataset.Columns[n].Upper, k.j.Dataset.Columns[n].Missing = lower, upper, missing
+		if c.Joined = j; k.foldedType(path, &c, &of) {
+			k.put(at, c)
 		}
 	}
 }

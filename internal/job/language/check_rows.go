@@ -89,13 +89,7 @@ func (k *checker) derived() {
 		byName[c.Name] = c
 		names = append(names, c.Name)
 	}
-	order, circle := formula.Order(names, func(name string) []string {
-		from := byName[name].Derived
-		if from.As.Said() {
-			return formula.Reads(from.As.Text)
-		}
-		return []string{from.Bins.Column}
-	})
+	order, circle := formula.Order(names, func(name string) []string { return readsOf(byName[name].Derived) })
 	if circle != nil {
 		k.wrong(job.Key("dataset.derive", circle[0]), "", "is computed from itself: %s", strings.Join(circle, " reads "))
 		return
@@ -245,7 +239,7 @@ func (k *checker) levels() {
 	case len(d.Tables) == 0 && d.Key.Rows > 0:
 		k.wrong("dataset.unit.members", "leave it out", "is for units with several rows")
 	case len(d.Tables) > 0 && !k.toldOf("dataset.unit.members.table") && !known:
-		k.wrong("dataset.unit.members.table", hintOr(problem.DidYouMean(m.Table, k.tableNames()), "tables of the job", k.tableNames()),
+		k.wrong("dataset.unit.members.table", hintOr(problem.DidYouMean(m.Table, k.j.TableNames()), "tables of the job", k.j.TableNames()),
 			"%s is not a table of the job", problem.Shown(m.Table))
 	case known && t.OneRow:
 		k.wrong("dataset.unit.members.table", "name the table of the members", "is a table in which a unit has one row")
@@ -276,7 +270,7 @@ func (k *checker) fold(f job.Named[job.FoldBy]) {
 	path := job.Key("dataset.fold", f.Name)
 	c, ok := k.j.Dataset.Column(f.Name)
 	if !ok {
-		k.wrong(path, problem.DidYouMean(f.Name, k.columnNames(func(job.Column) bool { return true })), "is not a declared column")
+		k.wrong(path, problem.DidYouMean(f.Name, columnNames(&k.j.Dataset, anyColumn)), "is not a declared column")
 		return
 	}
 	number := c.Numeric()
@@ -345,7 +339,7 @@ func (k *checker) rowsOf(i int, r *job.Release) {
 		switch {
 		case name == "":
 		case !ok:
-			k.wrong(at, problem.DidYouMean(name, k.columnNames(func(c job.Column) bool { return c.Domain != nil })), "%s is not a declared column",
+			k.wrong(at, problem.DidYouMean(name, columnNames(d, func(c *job.Column) bool { return c.Domain != nil })), "%s is not a declared column",
 				problem.Shown(name))
 		case c.Domain == nil && !k.j.Has(job.Key(c.Path(), "domain")) && r.Keys != nil && k.selectable(at, &c, &unlisted):
 			cells.Mul(cells, big.NewInt(max(1, k.atMost(r))))
@@ -386,11 +380,11 @@ func (k *checker) condition(path string, e *job.Expression, folded bool) {
 }
 
 // columnNames are the names of some columns.
-func (k *checker) columnNames(of func(job.Column) bool) (names []string) {
-	for _, c := range k.j.Dataset.Columns {
-		if of(c) {
-			names = append(names, c.Name)
-		}
+func columnNames(d *job.Dataset, some func(*job.Column) bool) (names []string) {
+	for _, c := range columnsIn(d, some) {
+		names = append(names, c.Name)
 	}
 	return names
 }
+
+func anyColumn(*job.Column) bool { return true }

@@ -3,7 +3,6 @@ package language
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/problem"
@@ -22,7 +21,7 @@ func (k *checker) tables() {
 	}
 	if d.Population != "" || k.j.Has("dataset.population") {
 		if _, ok := d.TableOf(d.Population); !ok {
-			k.wrong("dataset.population", problem.DidYouMean(d.Population, k.tableNames()),
+			k.wrong("dataset.population", problem.DidYouMean(d.Population, k.j.TableNames()),
 				"%s is not a table of the job", problem.Shown(d.Population))
 		}
 	} else if d.Relation == privacy.ReplaceOne {
@@ -40,7 +39,6 @@ func (k *checker) tables() {
 			t.Key.Missing = job.NoUnitRefuse
 		}
 		t.Key.UnitWords = d.Key.UnitWords
-		t.Place(k.j)
 	}
 	k.names("tables", len(d.Tables), func(i int) (string, string) {
 		return d.Tables[i].Name, job.Key("dataset.tables", d.Tables[i].Name)
@@ -75,11 +73,12 @@ func (k *checker) tables() {
 	}
 	for i := range d.Tables {
 		k.within(&d.Tables[i], func(t *checker) {
-			taken := t.joins(&d.Tables[i], own)
+			checked := len(t.j.Dataset.Columns)
+			t.joins(&d.Tables[i], own)
 			t.foldedTables(own)
-			late := t.restDerived()
-			for n := range t.j.Dataset.Columns {
-				if c := &t.j.Dataset.Columns[n]; late[c.Name] && !taken[c.Name] {
+			t.restDerived()
+			for n := range t.j.Dataset.Columns[checked:] {
+				if c := &t.j.Dataset.Columns[checked+n]; c.Joined == nil || c.Joined.Derived {
 					t.column(c)
 				}
 			}
@@ -109,13 +108,6 @@ func (k *checker) byMember(t *job.DataTable) { // P32
 	t.Key.Column, t.Key.Members = t.Key.Member, m
 }
 
-func (k *checker) tableNames() (names []string) {
-	for _, t := range k.j.Dataset.Tables {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
 // each checks the tables one after the other, each as if it were the only one.
 func (k *checker) each(do func(*checker)) {
 	if len(k.j.Dataset.Tables) == 0 {
@@ -130,20 +122,9 @@ func (k *checker) each(do func(*checker)) {
 func (k *checker) within(t *job.DataTable, do func(*checker)) {
 	view := k.j.Of(t.Name)
 	view.Dataset.Unit = "" // units is not to settle it
-	one := &checker{j: view}
-	for _, p := range k.told {
-		if rest, ok := strings.CutPrefix(p.Path, job.Key("dataset.tables", t.Name)+"."); ok {
-			p.Path = "dataset." + rest
-			one.told = append(one.told, p)
-		}
-	}
-	do(one)
+	do(k.as(view))
 	t.Dataset = view.Dataset
 	t.Dataset.Tables = nil
-	for _, p := range one.found {
-		p.Path = t.Full(p.Path)
-		k.found = append(k.found, p)
-	}
 }
 
 // plainTable refuses what is for a data set with one table.
@@ -160,7 +141,7 @@ func (k *checker) plainTable() {
 func (k *checker) tableOf(i int, r *job.Release) bool {
 	path := job.Key(job.Item("releases", i), "table")
 	_, ok := k.j.Dataset.TableOf(r.Table)
-	switch known := k.tableNames(); {
+	switch known := k.j.TableNames(); {
 	case len(k.j.Dataset.Tables) == 0:
 		return !k.j.Has(path)
 	case r.Table == "":

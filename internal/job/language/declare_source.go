@@ -171,5 +171,5 @@ func (k *checker) source() {
 
 // toldOf reports whether a key, or one within it, has its problem already.
 func (k *checker) toldOf(path string) bool {
-	return slices.ContainsFunc(k.told, func(p job.Problem) bool { return strings.HasPrefix(p.Path, path) })
+	return slices.ContainsFunc(k.told, func(p job.Problem) bool { return problem.Within(p.Path, k.j.Path(path)) })
 }

@@ -60,7 +60,9 @@ func (k *checker) expression(path string, e *job.Expression, columns []formula.C
 		} else {
 			at.Column += p.Column - 1
 		}
-		k.found = append(k.found, job.Problem{Pos: at, Step: problem.StepCheck, Path: path, Message: p.Message, Hint: p.Hint})
+		wrong := k.j.Problem(path, p.Message, p.Hint)
+		wrong.Pos = at
+		*k.found = append(*k.found, wrong)
 	}
 	if len(problems) == 0 {
 		e.Formula = f
@@ -77,19 +79,14 @@ func Doubts(j *job.Job) job.Problems {
 					Hint: "a run would release noise and nothing else"})
 		}
 	}
-	for i := range j.Dataset.Columns {
-		if c := &j.Dataset.Columns[i]; c.Derived != nil {
-			add(job.Key(c.Path(), "as"), c.Derived.As)
-		}
-	}
-	for i := range j.Dataset.Tables {
-		t := &j.Dataset.Tables[i]
-		for n := range t.Columns {
-			switch c := &t.Columns[n]; {
+	for _, table := range j.TableNames() {
+		for _, c := range j.Of(table).Dataset.Columns {
+			path := j.InTable(table, job.Key(c.Path(), "as"))
+			switch {
 			case c.Derived != nil:
-				add(t.Full(job.Key(c.Path(), "as")), c.Derived.As)
+				add(path, c.Derived.As)
 			case c.Joined != nil:
-				add(t.Full(job.Key(c.Path(), "as")), c.Joined.Where)
+				add(path, c.Joined.Where)
 			}
 		}
 	}

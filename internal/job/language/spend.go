@@ -60,7 +60,7 @@ func (k *checker) spend() {
 // misspelled key, or behind a value at which reading ended.
 func (k *checker) unread(at string) bool {
 	return slices.ContainsFunc(k.told, func(p job.Problem) bool {
-		return strings.HasPrefix(p.Path, at+".") && (p.Message != "unknown key" || strings.Contains(p.Hint, "guarantee"))
+		return strings.HasPrefix(p.Path, k.j.Path(at)+".") && (p.Message != "unknown key" || strings.Contains(p.Hint, "guarantee"))
 	})
 }
 

@@ -43,9 +43,7 @@ func (k *checker) weightsOfTables() {
 					"; or say weights: none in its releases", "%s is not a column of table %s", problem.Shown(w.Column), name)
 				continue
 			}
-			of := &checker{j: k.j.Of(name), told: k.told}
-			of.weights("dataset.weights", w)
-			k.found = append(k.found, of.found...)
+			k.as(k.j.Of(name)).weights("dataset.weights", w)
 		}
 	}
 }

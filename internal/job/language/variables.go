@@ -187,7 +187,7 @@ func (c *cursor) replace(p *lang.Place) bool {
 		return true
 	}
 	for _, key := range constant {
-		if rest, ok := strings.CutPrefix(p.Path, key); ok && (rest == "" || strings.ContainsAny(rest[:1], ".[")) {
+		if problem.Within(p.Path, key) {
 			return c.Wrong(*p, "write the value out", "must not hold a variable: a slip would open another account")
 		}
 	}

@@ -59,6 +59,12 @@ func parent(path string) string {
 	return path[:last]
 }
 
+// Within reports whether a path is that of a key, or leads into it.
+func Within(path, key string) bool {
+	rest, ok := strings.CutPrefix(path, key)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".["))
+}
+
 // Nearest looks in places for a path, and then for what is around it.
 func Nearest(places map[string]Pos, path string) (Pos, bool) {
 	for ; path != ""; path = parent(path) {
