@@ -9,6 +9,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -68,7 +69,7 @@ func distinct(texts []string) []string {
 func expression(o sdk.Field, columns []formula.Column) (*formula.Formula, error) {
 	f, problems := formula.Check(o.Value, columns)
 	if len(problems) > 0 {
-		return nil, problem(problems[0])
+		return nil, unhinted(problems[0])
 	}
 	want := formula.Number
 	if o.Type == sdk.String {
@@ -88,8 +89,8 @@ func expression(o sdk.Field, columns []formula.Column) (*formula.Formula, error)
 	return f, nil
 }
 
-// problem is a problem of an expression, without the hints that speak of a job.
-func problem(p formula.Problem) formula.Problem {
+// unhinted returns a problem of an expression without a hint that speaks of a job.
+func unhinted(p problem.Problem) problem.Problem {
 	if !strings.HasPrefix(p.Hint, "did you mean") {
 		p.Hint = ""
 	}

@@ -153,7 +153,7 @@ func (q *Queries) read(plan sdk.Plan, public sdk.Public, by string) error {
 	add := func(text string, want formula.Type) (int, *formula.Formula, error) {
 		f, problems := formula.Check(text, known)
 		if len(problems) > 0 {
-			return 0, nil, problem(problems[0])
+			return 0, nil, unhinted(problems[0])
 		}
 		if f.Type != want {
 			return 0, nil, fmt.Errorf("the expression is a %s, and should be a %s", f.Type, want)

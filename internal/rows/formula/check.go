@@ -1,7 +1,6 @@
 package formula
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,18 +21,6 @@ type Column struct {
 	Type         Type
 	Domain       []string // of a category: every text that it may hold; nil where any text may stand
 	Lower, Upper *float64 // of a number, nil where none is declared
-}
-
-// Problem is one mistake in a text: where, what, and what to do.
-type Problem struct {
-	Line, Column int // in the text, from 1; columns count characters
-	Message      string
-	Hint         string // may be empty
-}
-
-// Error prints line:column: message (hint).
-func (p Problem) Error() string {
-	return problem.Problem{Pos: problem.Pos{Line: p.Line, Column: p.Column}, Message: p.Message, Hint: p.Hint}.Error()
 }
 
 // Formula is a checked expression.
@@ -57,11 +44,12 @@ func (f *Formula) Columns() []string { return slices.Clone(f.columns) }
 // f(a, b), column('a') or a, 1 or 1.0. Formulas with the same text mean the same.
 func (f *Formula) Canonical() string { return f.canonical }
 
-// Check reads a text as an expression over the columns. It returns a formula or problems, never both.
-func Check(text string, columns []Column) (*Formula, []Problem) {
+// Check reads a text as an expression over the columns. It returns a formula or problems, never both. The place of a problem is
+// one in the text.
+func Check(text string, columns []Column) (*Formula, problem.Problems) {
 	root, wrong := read(text)
 	if wrong != nil {
-		return nil, []Problem{*wrong}
+		return nil, problem.Problems{*wrong}
 	}
 	c := &check{columns: columns}
 	n := c.node(root, 0, 0)
@@ -69,7 +57,7 @@ func Check(text string, columns []Column) (*Formula, []Problem) {
 	switch {
 	case len(c.problems) > 0:
 	case len(f.columns) == 0 && f.Type != Number: // a constant number makes sense: it counts rows
-		c.wrong(place{1, 1}, "name a column of the row", "reads no column, so it is the same for every row")
+		c.wrong(beginning, "name a column of the row", "reads no column, so it is the same for every row")
 	default:
 		c.meaning(n)
 		if len(c.problems) == 0 && n.Type == Bool && never(n, false) {
@@ -77,8 +65,7 @@ func Check(text string, columns []Column) (*Formula, []Problem) {
 		}
 	}
 	if len(c.problems) > 0 {
-		slices.SortStableFunc(c.problems, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
-		return nil, slices.Compact(c.problems)
+		return nil, c.problems.Sort()
 	}
 	if n.Type == Bool && never(n, true) {
 		f.Doubt = "is true in no row where numbers lie within their declared bounds"
@@ -92,28 +79,31 @@ func Check(text string, columns []Column) (*Formula, []Problem) {
 // check is the work on one text.
 type check struct {
 	columns  []Column
-	problems []Problem
+	problems problem.Problems
 }
 
-func (c *check) wrong(at place, hint, message string) {
-	c.problems = append(c.problems, Problem{Line: at.line, Column: at.column, Message: message, Hint: hint})
+func (c *check) wrong(at problem.Pos, hint, message string) {
+	c.problems = append(c.problems, problem.Problem{Pos: at, Message: message, Hint: hint})
 }
+
+// beginning is the place of a problem of a text as a whole.
+var beginning = problem.Pos{Line: 1, Column: 1}
 
 // read reads a text, within the limits.
-func read(text string) (*expr, *Problem) {
+func read(text string) (*expr, *problem.Problem) {
 	if at := strings.IndexFunc(text, func(r rune) bool {
 		return r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f
 	}); at >= 0 {
-		before := text[:at]
-		return nil, &Problem{Line: 1 + strings.Count(before, "\n"),
-			Column:  utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
-			Message: "holds a character that no expression may hold", Hint: "remove it"}
+		return nil, &problem.Problem{Pos: behind(beginning, text[:at]), Message: "holds a character that no expression may hold",
+			Hint: "remove it"}
 	}
 	if n := utf8.RuneCountInString(text); n > MaxText {
-		return nil, &Problem{1, 1, fmt.Sprintf("has %d characters, the most is %d", n, MaxText), "split it into derived columns"}
+		return nil, &problem.Problem{Pos: beginning, Message: fmt.Sprintf("has %d characters, the most is %d", n, MaxText),
+			Hint: "split it into derived columns"}
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, &Problem{1, 1, "is empty", "write a condition such as age >= 18, or a value such as miles / hours"}
+		return nil, &problem.Problem{Pos: beginning, Message: "is empty",
+			Hint: "write a condition such as age >= 18, or a value such as miles / hours"}
 	}
 	return parse(text)
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 // Node is one step of a checked expression. Greater is Less with its arguments swapped,
@@ -18,8 +20,8 @@ type Node struct {
 	Text   string  // of a Literal text
 	Whole  int64   // of a Literal bool (0 or 1), date (days since 1970-01-01) or timestamp (microseconds since then)
 
-	column *Column // of Read: what is declared
-	at     place   // where it stands in the text
+	column *Column     // of Read: what is declared
+	at     problem.Pos // where it stands in the text
 }
 
 // opNames are the operations in Canonical. They never change, because digests of jobs hold them.

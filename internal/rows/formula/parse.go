@@ -10,9 +10,6 @@ import (
 	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
-// place is a place in a text. Columns count characters; both count from 1.
-type place struct{ line, column int }
-
 // kind tells tokens and expressions apart. The zero value is the end of a text.
 type kind int
 
@@ -28,7 +25,7 @@ const (
 // expr is an expression as it is written.
 type expr struct {
 	kind  kind
-	at    place // of a call its parenthesis, of an operator its sign, of a name its last dot
+	at    problem.Pos // of a call its parenthesis, of an operator its sign, of a name its last dot
 	name  string
 	args  []*expr
 	value any // of a literal: a float64, string, bool, or nil for null
@@ -38,7 +35,7 @@ type expr struct {
 // token is the next word, sign or literal of a text.
 type token struct {
 	kind  kind
-	at    place
+	at    problem.Pos
 	text  string
 	value any
 }
@@ -65,15 +62,15 @@ var reserved = strings.Fields("as break const continue else false for function i
 // parser reads one text. After a problem it sees the end of the text.
 type parser struct {
 	text, rest string
-	at         place // of rest
+	at         problem.Pos // of rest
 	token      token
 	depth      int // of parentheses, lists, calls and values of conditions
-	problem    *Problem
+	problem    *problem.Problem
 }
 
 // parse reads a text.
-func parse(text string) (*expr, *Problem) {
-	p := &parser{text: text, rest: text, at: place{1, 1}}
+func parse(text string) (*expr, *problem.Problem) {
+	p := &parser{text: text, rest: text, at: beginning}
 	p.next()
 	e := p.value()
 	if p.token.kind != end {
@@ -82,9 +79,9 @@ func parse(text string) (*expr, *Problem) {
 	return e, p.problem
 }
 
-func (p *parser) fail(at place, message, hint string) {
+func (p *parser) fail(at problem.Pos, message, hint string) {
 	if p.problem == nil {
-		p.problem = &Problem{Line: at.line, Column: at.column, Message: message, Hint: hint}
+		p.problem = &problem.Problem{Pos: at, Message: message, Hint: hint}
 	}
 	p.rest, p.token = "", token{}
 }
@@ -118,7 +115,7 @@ func (p *parser) unexpected() {
 // limit refuses what is nested too deeply.
 func (p *parser) limit(depth int) {
 	if depth > maxDepth {
-		p.fail(place{1, 1}, "is nested too deeply", "split it into derived columns")
+		p.fail(beginning, "is nested too deeply", "split it into derived columns")
 	}
 }
 
@@ -136,12 +133,7 @@ func (p *parser) next() {
 		p.syntax("unexpected character")
 		return
 	}
-	p.rest = p.rest[len(m[0]):]
-	if lines := strings.Count(m[0], "\n"); lines > 0 {
-		p.at.line, p.at.column = p.at.line+lines, 1
-	}
-	p.at.column += utf8.RuneCountInString(m[0][strings.LastIndexByte(m[0], '\n')+1:])
-	p.token.text = m[0]
+	p.rest, p.at, p.token.text = p.rest[len(m[0]):], behind(p.at, m[0]), m[0]
 	switch constant, known := constants[m[5]]; {
 	case m[1] != "":
 		p.next()
@@ -156,6 +148,15 @@ func (p *parser) next() {
 	default:
 		p.token.kind = sign
 	}
+}
+
+// behind returns the place behind a text that begins at a place.
+func behind(at problem.Pos, text string) problem.Pos {
+	if lines := strings.Count(text, "\n"); lines > 0 {
+		at.Line, at.Column = at.Line+lines, 1
+	}
+	at.Column += utf8.RuneCountInString(text[strings.LastIndexByte(text, '\n')+1:])
+	return at
 }
 
 // number reads a fraction or a whole number.
@@ -218,7 +219,7 @@ func (p *parser) expect(text string) {
 }
 
 // call makes a call.
-func (p *parser) call(at place, name string, args ...*expr) *expr {
+func (p *parser) call(at problem.Pos, name string, args ...*expr) *expr {
 	e := &expr{kind: call, at: at, name: name, args: args}
 	for _, a := range args {
 		e.depth = max(e.depth, a.depth+1)
