@@ -35,11 +35,15 @@ func Calibrate(w Want) (Rule, error) {
 	case !(t.Delta > 0 && t.Delta < 1):
 		return nil, ErrDelta
 	}
+	rules := []func(Want) (Rule, error){geometricRule, laplaceRule, gaussianRule, truncatedRule}
+	if w.Counts {
+		rules = rules[1:]
+	}
 	var best Rule
 	var size int64
-	for _, try := range []func(Want) (Rule, error){geometricRule, laplaceRule, gaussianRule, truncatedRule} {
-		r, err := try(w)
-		if err != nil || r == nil || w.Counts && !r.Counts() {
+	for _, rule := range rules {
+		r, err := rule(w)
+		if err != nil || !w.meets(r.Event()) {
 			continue
 		}
 		if n, ok := Size(r, 0.5); ok && (best == nil || n < size) {
@@ -76,38 +80,25 @@ func (w Want) moved() float64 {
 // slack is taken off a δ before it is shared, so that what rounding adds to the parts fits.
 const slack = 1 - 1e-10
 
+// scale returns the scale of Laplace noise that spends the whole of ε.
+func (w Want) scale() float64 { return w.moved() / w.Target.Epsilon * (1 + 1e-15) }
+
+// share returns the δ of each key that changes: together they spend the whole of δ.
+func (w Want) share() float64 { return -math.Expm1(math.Log1p(-w.Target.Delta*slack) / w.moved()) }
+
 // geometricRule shares the guarantee equally among the keys that change.
 func geometricRule(w Want) (Rule, error) {
-	if w.Counts {
-		return nil, nil
-	}
-	m := w.moved()
-	delta := -math.Expm1(math.Log1p(-w.Target.Delta*slack) / m)
-	r, err := NewGeometric(math.Nextafter(w.Target.Epsilon/m, 0), delta, w.Keys)
-	if err != nil || !w.meets(r.Event()) {
-		return nil, err
-	}
-	return r, nil
+	return NewGeometric(math.Nextafter(w.Target.Epsilon/w.moved(), 0), w.share(), w.Keys)
 }
 
 // laplaceRule leaves the whole of δ to the threshold.
 func laplaceRule(w Want) (Rule, error) {
-	scale := w.moved() / w.Target.Epsilon * (1 + 1e-15)
-	r, err := NewThreshold(false, scale, w.Keys, w.Target.Delta*slack)
-	if err != nil || !w.meets(r.Event()) {
-		return nil, err
-	}
-	return r, nil
+	return NewThreshold(false, w.scale(), w.Keys, w.Target.Delta*slack)
 }
 
 // truncatedRule shares the guarantee equally among the keys that change, as geometricRule does, for noisy numbers.
 func truncatedRule(w Want) (Rule, error) {
-	m := w.moved()
-	r, err := NewTruncated(m/w.Target.Epsilon*(1+1e-15), w.Keys, -math.Expm1(math.Log1p(-w.Target.Delta*slack)/m))
-	if err != nil || !w.meets(r.Event()) {
-		return nil, err
-	}
-	return r, nil
+	return NewTruncated(w.scale(), w.Keys, w.share())
 }
 
 // gaussianRule lets the threshold spend nearly all of δ, and finds the least noise that fits beside it: a unit whose keys are all new
@@ -128,7 +119,7 @@ func gaussianRule(w Want) (Rule, error) {
 		}
 	}
 	if best == nil {
-		return nil, nil
+		return nil, errScale
 	}
 	return best, nil
 }

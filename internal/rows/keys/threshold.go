@@ -50,23 +50,17 @@ func NewTruncated(scale float64, keys int64, delta float64) (*Threshold, error) 
 	return (&Threshold{law: truncated, scale: scale, keys: keys}).lowest(delta)
 }
 
+var errScale = errors.New("keys: the rule needs noise of a scale that can be drawn, a number of keys, and a δ above 0")
+
 func (r *Threshold) lowest(delta float64) (*Threshold, error) {
-	if !(r.scale >= noise.MinScale && r.scale <= 1<<40) || r.keys < 1 || r.keys > 1<<40 || !(delta > 1e-200 && delta < 1) {
-		return nil, errors.New("keys: the rule needs noise of a scale that can be drawn, a number of keys, and a δ above 0")
+	at, ok := int64(0), r.scale >= noise.MinScale && r.scale <= 1<<40 && r.keys >= 1 && r.keys <= 1<<40 && delta > 1e-200 && delta < 1
+	if ok {
+		at, ok = least(func(n int64) bool { return r.passes(n) <= delta })
 	}
-	// The probability falls with the threshold. Double, then halve.
-	lo, hi := int64(0), int64(1) // too low, high enough
-	for r.passes(hi) > delta {
-		lo, hi = hi, 2*hi
+	if !ok {
+		return nil, errScale
 	}
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; r.passes(mid) > delta {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	r.at, r.delta = hi, r.passes(hi)
+	r.at, r.delta = at, r.passes(at)
 	switch r.law {
 	case laplace:
 		r.tails = tails.Laplace(r.scale)
