@@ -1,6 +1,7 @@
 package marginals
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -17,8 +18,9 @@ const mostCounted = 10_000
 type counter struct {
 	l      *layout
 	tables []counted
-	pairs  [][2]int // the columns whose codes are combined before they are counted
-	codes  [][]uint32
+	pairs  [][2]int   // the columns whose values are combined before they are counted
+	values [][]uint32 // of each column, in the rows of a batch
+	codes  [][]uint32 // of each pair
 }
 
 // counted is one table: its columns, its cells, and the pairs of columns (or single ones, with -1)
@@ -26,6 +28,8 @@ type counter struct {
 type counted struct {
 	columns []int
 	cells   []int64
+	few     []uint32 // rows that are not in cells yet: half as large, so that a core's fastest cache holds it
+	rows    uint32   // the rows in few
 	pairs   []int
 	at      []uint32 // scratch: the cell of each row
 }
@@ -51,7 +55,7 @@ func newCounter(l *layout) *counter {
 		for _, a := range t.columns {
 			cells *= c.nodes(a)
 		}
-		t.cells = make([]int64, cells)
+		t.cells, t.few = make([]int64, cells), make([]uint32, cells)
 		for i := 0; i < len(t.columns); i += 2 {
 			pair := [2]int{t.columns[i], -1}
 			if i+1 < len(t.columns) {
@@ -65,7 +69,7 @@ func newCounter(l *layout) *counter {
 		}
 		c.tables = append(c.tables, t)
 	}
-	c.codes = make([][]uint32, len(c.pairs))
+	c.values, c.codes = make([][]uint32, len(c.l.dimensions)), make([][]uint32, len(c.pairs))
 	return c
 }
 
@@ -162,12 +166,26 @@ func (c *counter) add(b linear.Block) {
 			return
 		}
 	}
+	c.share(len(c.values), func(a int) {
+		to, node, codes := slices.Grow(c.values[a][:0], rows)[:rows], c.l.dimensions[a].node, b.Columns[a].Codes
+		c.values[a] = to
+		for i, r := range kept {
+			to[i] = uint32(node[codes[r]])
+		}
+		for i := range to[len(kept):] { // all rows, or none
+			to[i] = uint32(node[codes[i]])
+		}
+	})
 	c.share(len(c.pairs), func(i int) {
-		p, codes := c.pairs[i], slices.Grow(c.codes[i][:0], rows)[:rows]
-		c.codes[i] = codes
-		put(codes, b.Columns[p[0]].Codes, c.l.dimensions[p[0]].node, kept, 0)
-		if p[1] >= 0 {
-			put(codes, b.Columns[p[1]].Codes, c.l.dimensions[p[1]].node, kept, uint32(c.nodes(p[1])))
+		high, low := c.pairs[i][0], c.pairs[i][1]
+		if low < 0 {
+			c.codes[i] = c.values[high]
+			return
+		}
+		to, x, y, n := slices.Grow(c.codes[i][:0], rows)[:rows], c.values[high][:rows], c.values[low][:rows], uint32(c.nodes(low))
+		c.codes[i] = to
+		for r := range to {
+			to[r] = x[r]*n + y[r]
 		}
 	})
 	one := c.l.lattice.Value(1, 1)
@@ -198,21 +216,6 @@ func (c *counter) share(n int, work func(int)) {
 	workers.Wait()
 }
 
-// put appends the codes of a column to those in to. Times is the number of values of the column, or
-// 0 for the first one.
-func put(to []uint32, codes, node []int32, kept []int, times uint32) {
-	if kept != nil {
-		for i, r := range kept {
-			to[i] = to[i]*times + uint32(node[codes[r]])
-		}
-		return
-	}
-	codes = codes[:len(to)]
-	for i := range to {
-		to[i] = to[i]*times + uint32(node[codes[i]])
-	}
-}
-
 // count counts the rows in one table.
 func (c *counter) count(t *counted, rows int, one int64, weights []int64) {
 	cells := t.cells
@@ -236,9 +239,13 @@ func (c *counter) count(t *counted, rows int, one int64, weights []int64) {
 			}
 		}
 		if i == len(t.pairs)-2 && weights == nil && one == 1 { // the last of most tables
-			low := codes[:len(at)]
+			if rows > math.MaxUint32-int(t.rows) {
+				t.settle()
+			}
+			t.rows += uint32(rows)
+			few, low := t.few, codes[:len(at)]
 			for r, high := range at {
-				cells[high*n+low[r]]++
+				few[high*n+low[r]]++
 			}
 			return
 		}
@@ -260,8 +267,20 @@ func (c *counter) count(t *counted, rows int, one int64, weights []int64) {
 	}
 }
 
+// settle adds the rows in few to the cells.
+func (t *counted) settle() {
+	for i, n := range t.few {
+		t.cells[i] += int64(n)
+	}
+	clear(t.few)
+	t.rows = 0
+}
+
 // done writes the contrasts of all residuals into the vector.
 func (c *counter) done(sums []int64) {
+	for i := range c.tables {
+		c.tables[i].settle()
+	}
 	l := c.l
 	have := map[string][]int64{} // the counts of tables at their levels
 	for i := len(l.Residuals) - 1; i >= 0; i-- {

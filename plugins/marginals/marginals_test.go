@@ -256,3 +256,30 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a public table: %v", err)
 	}
 }
+
+// Rows that are counted in few numbers move to the cells before these overflow.
+func TestCounterSettles(t *testing.T) {
+	columns, _, req := twenty(2)
+	l, err := layoutOf(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, table := newCounter(l), records(100, columns...)
+	block := linear.Block{Rows: table.Rows}
+	for _, x := range columns {
+		block.Columns = append(block.Columns, table.Columns[x.Name])
+	}
+	c.add(block)
+	counted := &c.tables[0]
+	counted.few[0] += math.MaxUint32 - 150
+	counted.rows += math.MaxUint32 - 150
+	c.add(block)
+	counted.settle()
+	total := int64(0)
+	for _, n := range counted.cells {
+		total += n
+	}
+	if total != math.MaxUint32+50 || counted.rows != 0 {
+		t.Errorf("%d rows are counted, %d are waiting", total, counted.rows)
+	}
+}

@@ -9,6 +9,7 @@ type interner struct {
 	hold  *holding          // what counts the bytes
 	known map[string]string // texts that need no copy, or nil
 	codes map[string]int32
+	near  [256]int32 // the last code of texts that have the same nearby
 	texts []string
 	seen  int
 	bytes int64 // of the texts so far, equal ones too
@@ -40,8 +41,13 @@ func (in *interner) code(s []byte) (int32, error) {
 	if in.bytes += int64(len(s)); in.bytes > max(freeTexts, in.arena.limit) {
 		return 0, errMemory
 	}
+	slot := nearby(s)
+	if k := in.near[slot]; !in.plain && int(k) < len(in.texts) && in.texts[k] == string(s) {
+		return k, nil // several times faster than the map
+	}
 	if !in.plain {
 		if k, ok := in.codes[string(s)]; ok {
+			in.near[slot] = k
 			return k, nil
 		}
 	}
@@ -74,6 +80,15 @@ func (in *interner) code(s []byte) (int32, error) {
 		in.plain, in.codes = true, nil
 	}
 	return k, nil
+}
+
+// nearby spreads a few texts well, by three of their bytes.
+func nearby(s []byte) uint8 {
+	n := len(s)
+	if n == 0 {
+		return 0
+	}
+	return s[n-1] + 10*s[n/2] + 100*s[0]
 }
 
 // copied returns a text in memory that is counted.
