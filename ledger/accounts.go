@@ -79,8 +79,7 @@ func (t *tx) open(k Key, o Opening) (*Account, error) {
 	if o.Keeps != nil {
 		o.Keeps = columnSet(o.Keeps)
 	}
-	b := &accountBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(), Slice: k.Slice.Column,
-		Filter: o.Filter, Orders: o.Orders, LimitText: textOf(o.Limit), Two: o.TwoPersons, Keeps: o.Keeps}
+	b := &accountBody{accountName: k.name(), Filter: o.Filter, Orders: o.Orders, LimitText: textOf(o.Limit), Two: o.TwoPersons, Keeps: o.Keeps}
 	if o.Lifetime != nil {
 		life := textOf(*o.Lifetime)
 		b.Lifetime = &life

@@ -2,13 +2,13 @@ package ledger
 
 import "context"
 
-// Act is a change that somebody made to an account, besides spending.
+// Act records a deed of somebody, on the ledger or on an account, besides spending.
 type Act struct {
 	Record  int64  `json:"record"`
+	What    string `json:"what"` // the kind of the record
 	At      string `json:"at"`
 	By      string `json:"by"`
-	Account int64  `json:"account"`
-	What    string `json:"what"` // account, limit, propose, approve, rule, keeps, close or charge
+	Account int64  `json:"account,omitempty"` // 0 for an act about the ledger
 	LimitText
 	EndRule bool     `json:"end_rule,omitempty"`
 	Two     bool     `json:"two_persons,omitempty"`
@@ -22,6 +22,11 @@ type Act struct {
 	Lifetime *LimitText `json:"lifetime,omitempty"`
 	// Charged are costs of releases that were made elsewhere.
 	Charged []ActCharge `json:"charged,omitempty"`
+	Was     string      `json:"was,omitempty"`    // the time of the record before, where a clock behind it was accepted
+	Lifted  bool        `json:"lifted,omitempty"` // nobody refuses the ledger any more
+	// The account that a job named which got an answer, and the job.
+	accountName
+	Job string `json:"job,omitempty"`
 }
 
 // ActCharge is a cost that was spent elsewhere, and of how many slices.
@@ -30,31 +35,36 @@ type ActCharge struct {
 	Slices int      `json:"slices,omitempty"`
 }
 
-// Acts returns everything that was done to accounts besides spending, the oldest first.
+// Acts returns everything that was done besides spending, the oldest first.
 func (l *Ledger) Acts(ctx context.Context) ([]Act, error) {
-	type charged struct {
-		Act
-		Charges []struct {
-			Cost   []string `json:"cost"`
-			Slices []string `json:"slices"`
-		} `json:"charges"`
-	}
 	return reading(ctx, l, func(t *tx) (out []Act, err error) {
-		err = eachBody(t,
-			"WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule', 'keeps', 'close', 'charge')", func(r Record, b charged) {
-				a := b.Act
-				a.Record, a.What = r.Seq, r.Kind
-				a.LimitText = a.formatted()
-				if r.Kind == kindAccount {
-					a.Account = r.Seq
-				}
-				for _, one := range b.Charges {
-					a.Charged = append(a.Charged, ActCharge{one.Cost, len(one.Slices)})
-				}
-				out = append(out, a)
-			})
+		err = t.records("WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule', 'keeps', 'close', 'charge', "+
+			"'clock', 'refuse', 'answer')", func(r Record) error {
+			a, err := actOf(&r)
+			out = append(out, a)
+			return err
+		})
 		return out, err
 	})
+}
+
+// actOf reads the act that a record is of.
+func actOf(r *Record) (Act, error) {
+	var b struct {
+		Act
+		Charges []charged `json:"charges"`
+	}
+	if decodeSome(r.Body, &b) != nil {
+		return b.Act, refuse(CodeTampered, "the record %d cannot be read", r.Seq)
+	}
+	b.Record, b.What, b.LimitText = r.Seq, r.Kind, b.formatted()
+	if r.Kind == kindAccount {
+		b.Account = r.Seq
+	}
+	for _, one := range b.Charges {
+		b.Charged = append(b.Charged, ActCharge{one.Cost, len(one.Slices)})
+	}
+	return b.Act, nil
 }
 
 // Spend is one debit, to be shown.

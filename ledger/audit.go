@@ -22,11 +22,9 @@ type Auditor struct {
 	hashes []string
 	bounds map[int64]bounds
 	files  map[int64][]Sum // of a sealed release
-	turns  []Turn
-	// refusals are the acts by which people refused the ledger for good, or lifted that.
-	refusals []Refusal
-	found    []Finding
-	tree     *tree
+	acts   []Act
+	found  []Finding
+	tree   *tree
 }
 
 // maxFindings keeps a report of a wholly damaged ledger short.
@@ -177,10 +175,10 @@ func (v *Auditor) after(r *Record, b body) (err error) {
 		}
 	case *sealBody:
 		v.files[b.Release] = b.Files
-	case *clockBody:
-		v.turns = append(v.turns, b.turn(r.Seq))
-	case *refuseBody:
-		v.refusals = append(v.refusals, b.refusal(r.Seq))
+	case *clockBody, *refuseBody:
+		a, err := actOf(r)
+		v.acts = append(v.acts, a)
+		return err
 	}
 	return nil
 }
@@ -317,11 +315,8 @@ func below(got, want *big.Rat) bool {
 	return got.Cmp(least) < 0
 }
 
-// Turns are the acts by which clocks were accepted, as far as the chain was replayed.
-func (v *Auditor) Turns() []Turn { return v.turns }
-
-// Refusals returns who refused the ledger for good, and who lifted that, the oldest first.
-func (v *Auditor) Refusals() []Refusal { return v.refusals }
+// Acts are those by which clocks were accepted, and the ledger was refused for good or that was lifted, the oldest first.
+func (v *Auditor) Acts() []Act { return v.acts }
 
 // Finding is one thing that is wrong with a ledger or with what it released.
 type Finding struct {

@@ -59,16 +59,6 @@ func timeOf(body string) (time.Time, error) {
 	return at.UTC(), err
 }
 
-// Turn is the act of somebody who accepted a clock that is behind the newest record,
-// because a clock was ahead when that was written.
-type Turn struct {
-	Record int64  `json:"record"`
-	At     string `json:"at"`  // by the clock that was accepted
-	Was    string `json:"was"` // the time of the record before it
-	By     string `json:"by"`
-	Reason string `json:"reason"`
-}
-
 // AcceptClock records that the clock is right, and that later times continue from it
 // although the newest records are ahead of it. The record says who accepted it and why.
 //
@@ -78,9 +68,9 @@ type Turn struct {
 // records. It is refused where the clock is not behind, and on an old copy. The
 // lease of a run elsewhere, which was given by the clock that was ahead, ends no
 // later than a lease that is given now. Proof: ledger.proof.md.
-func (l *Ledger) AcceptClock(ctx context.Context, reason string) (turn Turn, err error) {
+func (l *Ledger) AcceptClock(ctx context.Context, reason string) (a Act, err error) {
 	if reason == "" {
-		return Turn{}, refuse(CodeClock, "to accept a clock needs a reason, which is recorded")
+		return a, refuse(CodeClock, "to accept a clock needs a reason, which is recorded")
 	}
 	err = l.change(ctx, func(t *tx) error {
 		if err := t.latch(); err != nil {
@@ -92,29 +82,15 @@ func (l *Ledger) AcceptClock(ctx context.Context, reason string) (turn Turn, err
 		if t.state.at.Sub(t.at) <= clockSlack {
 			return refuse(CodeClock, "the clock is not behind the newest record of %s: there is nothing to accept", l.address)
 		}
-		b := &clockBody{Was: t.state.at.Format(timeForm), Reason: reason}
-		r, err := t.append(b)
+		r, err := t.append(&clockBody{Was: t.state.at.Format(timeForm), Reason: reason})
 		if err != nil {
 			return err
 		}
-		turn = b.turn(r.Seq)
+		if a, err = actOf(r); err != nil {
+			return err
+		}
 		until := t.at.Add(DefaultLease).UnixMicro()
 		return t.exec("UPDATE dprelease_releases SET lease_until = ? WHERE state = ? AND lease_until > ?", until, Debited, until)
 	})
-	if err != nil {
-		return Turn{}, err
-	}
-	return turn, nil
-}
-
-// Turns are the acts by which clocks were accepted, the oldest first.
-func (l *Ledger) Turns(ctx context.Context) ([]Turn, error) {
-	return reading(ctx, l, func(t *tx) (out []Turn, err error) {
-		err = eachBody(t, "WHERE kind = 'clock'", func(r Record, b clockBody) { out = append(out, b.turn(r.Seq)) })
-		return out, err
-	})
-}
-
-func (b *clockBody) turn(seq int64) Turn {
-	return Turn{Record: seq, At: b.At, Was: b.Was, By: b.By, Reason: b.Reason}
+	return a, err
 }

@@ -3,6 +3,8 @@ package ledger
 import (
 	"fmt"
 	"math/big"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,8 +55,8 @@ func TestAcceptClock(t *testing.T) {
 			t.Fatalf("without a reason: %v", err)
 		}
 		turn, err := l.AcceptClock(background, "the time server")
-		want := Turn{Record: 6, At: "2030-01-01T00:01:00.000000Z", Was: "2031-01-01T00:00:00.000000Z", By: "me", Reason: "the time server"}
-		if err != nil || turn != want {
+		want := Act{Record: 6, What: kindClock, At: "2030-01-01T00:01:00.000000Z", Was: "2031-01-01T00:00:00.000000Z", By: "me", Reason: "the time server"}
+		if err != nil || !reflect.DeepEqual(turn, want) {
 			t.Fatalf("%+v, %v", turn, err)
 		}
 		if _, err := l.AcceptClock(background, "again"); codeOf(err) != CodeClock {
@@ -75,13 +77,13 @@ func TestAcceptClock(t *testing.T) {
 		if a, err := l.Account(background, people); err != nil || a.Debits != 4 || a.Spent[0].Cmp(big.NewRat(1, 1)) != 0 {
 			t.Fatalf("%+v, %v", a, err)
 		}
-		turns, err := l.Turns(background)
-		if err != nil || len(turns) != 1 || turns[0] != want {
-			t.Fatalf("%+v, %v", turns, err)
+		acts, err := l.Acts(background)
+		if err != nil || len(acts) != 2 || !reflect.DeepEqual(acts[1], want) {
+			t.Fatalf("%+v, %v", acts, err)
 		}
 		v, err := l.Verify(background, nil)
-		if err != nil || len(v.Findings()) > 0 || len(v.Turns()) != 1 || v.Turns()[0] != want {
-			t.Fatalf("%+v, %+v, %v", v.Findings(), v.Turns(), err)
+		if err != nil || len(v.Findings()) > 0 || len(v.Acts()) != 1 || !reflect.DeepEqual(v.Acts()[0], want) {
+			t.Fatalf("%+v, %+v, %v", v.Findings(), v.Acts(), err)
 		}
 	})
 }
@@ -173,9 +175,10 @@ func TestAcceptClockAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		l := skewed(t, at, &right)
-		turns, err := l.Turns(background)
-		if err != nil || done.Load() != 1 || len(turns) != 1 {
-			t.Errorf("%d accepted, %+v, %v", done.Load(), turns, err)
+		acts, err := l.Acts(background)
+		acts = slices.DeleteFunc(acts, func(a Act) bool { return a.What != kindClock })
+		if err != nil || done.Load() != 1 || len(acts) != 1 {
+			t.Errorf("%d accepted, %+v, %v", done.Load(), acts, err)
 		}
 		if a, err := l.Account(background, people); err != nil || a.Debits != 7 {
 			t.Errorf("%+v, %v", a, err)
@@ -253,8 +256,8 @@ func TestAuditOfClocks(t *testing.T) {
 		if (found == "") != (c.found == "") || !strings.Contains(found, c.found) {
 			t.Errorf("%s: found %q, want %q", c.what, found, c.found)
 		}
-		if (len(v.Turns()) == 1) != (c.found == "") {
-			t.Errorf("%s: %+v", c.what, v.Turns())
+		if (len(v.Acts()) == 1) != (c.found == "") {
+			t.Errorf("%s: %+v", c.what, v.Acts())
 		}
 	}
 }

@@ -16,7 +16,7 @@ type PrivateLook struct {
 // look comes before the limit of the budget is settled.
 func (l *Ledger) RecordLook(ctx context.Context, k Key, p PrivateLook) error {
 	return l.write(ctx, func(t *tx) error {
-		_, err := t.append(&lookBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(), Job: p.Job, Columns: p.Columns})
+		_, err := t.append(&lookBody{accountName: k.name(), Job: p.Job, Columns: p.Columns})
 		return err
 	})
 }

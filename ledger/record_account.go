@@ -3,8 +3,6 @@ package ledger
 import (
 	"fmt"
 	"slices"
-
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // The records about the ledger and its accounts, and what each means.
@@ -29,22 +27,13 @@ func (r *ledgerBody) enter(b *books, seq int64) error {
 
 type accountBody struct {
 	stamp
-	Dataset  string    `json:"dataset"`
-	Unit     string    `json:"unit"`
-	Relation string    `json:"relation"`
-	Filter   string    `json:"filter"`
-	Orders   []float64 `json:"orders,omitempty"`
+	accountName
+	Filter string    `json:"filter"`
+	Orders []float64 `json:"orders,omitempty"`
 	LimitText
 	Two      bool       `json:"two_persons,omitempty"`
 	Keeps    []string   `json:"keeps,omitzero"`
-	Slice    string     `json:"slices_by,omitempty"` // the column
 	Lifetime *LimitText `json:"lifetime,omitempty"`
-}
-
-func (r *accountBody) key() (k Key, err error) {
-	k = Key{Dataset: r.Dataset, Unit: r.Unit, Slice: Slice{Column: r.Slice}}
-	k.Relation, err = privacy.ParseRelation(r.Relation)
-	return k, err
 }
 
 func (r *accountBody) enter(b *books, seq int64) error {
@@ -261,11 +250,9 @@ func (r *refuseBody) enter(b *books, _ int64) error {
 
 type lookBody struct {
 	stamp
-	Dataset  string            `json:"dataset"`
-	Unit     string            `json:"unit"`
-	Relation string            `json:"relation"`
-	Job      string            `json:"job"`
-	Columns  map[string]string `json:"columns"`
+	accountName
+	Job     string            `json:"job"`
+	Columns map[string]string `json:"columns"`
 }
 
 func (r *lookBody) enter(*books, int64) error {

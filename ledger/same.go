@@ -11,18 +11,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // accountName is a key as records hold it.
 type accountName struct {
-	Dataset  string `json:"dataset"`
-	Unit     string `json:"unit"`
-	Relation string `json:"relation"`
+	Dataset  string `json:"dataset,omitempty"`
+	Unit     string `json:"unit,omitempty"`
+	Relation string `json:"relation,omitempty"`
 	Slices   string `json:"slices_by,omitempty"`
 }
 
 func (k Key) name() accountName {
 	return accountName{k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column}
+}
+
+// key reads the name.
+func (n accountName) key() (Key, error) {
+	rel, err := privacy.ParseRelation(n.Relation)
+	return Key{Dataset: n.Dataset, Unit: n.Unit, Relation: rel, Slice: Slice{Column: n.Slices}}, err
 }
 
 // text is the key of an account as rows of pairs hold it.

@@ -55,9 +55,11 @@ func TestTablesStayPrivate(t *testing.T) {
 		verified(t, l)
 		// Each refusal, at a debit or a seal, is a record (P40).
 		var asked []string
-		answers, err := l.Answers(background)
-		for _, a := range answers {
-			asked = append(asked, strings.TrimPrefix(a.Job, "job of "))
+		acts, err := l.Acts(background)
+		for _, a := range acts {
+			if a.What == kindAnswer {
+				asked = append(asked, strings.TrimPrefix(a.Job, "job of "))
+			}
 		}
 		if got := strings.Join(asked, ", "); err != nil || got != "other, later, both, zones later" {
 			t.Errorf("answers to %s, %v", got, err)

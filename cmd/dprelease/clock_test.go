@@ -100,8 +100,8 @@ func TestClockWasAhead(t *testing.T) {
 		w.must(t, 0, act, "ledger", "show", "one.yaml")
 		w.must(t, 0, act, "ledger", "verify", "one.yaml")
 		w.must(t, 0, act, "ledger", "clock", "one.yaml")
-		w.must(t, 0, `"by":"Ada","reason":"ticket 4711"}]`, "ledger", "show", "--json", "one.yaml")
-		w.must(t, 0, `"clocks":[{"record":`, "ledger", "verify", "--json", "one.yaml")
+		w.must(t, 0, `"by":"Ada","reason":"ticket 4711","was":`, "ledger", "show", "--json", "one.yaml")
+		w.must(t, 0, `"acts":[{"record":`, "ledger", "verify", "--json", "one.yaml")
 		again, _ := w.check(t, after)
 		if again.Cmp(after) != 0 {
 			t.Errorf("looking spent %s", again)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,11 +41,11 @@ chain records who accepted it and why.
 				if !accept {
 					return e.clock(c.Context(), l)
 				}
-				turn, err := l.AcceptClock(c.Context(), reason)
+				act, err := l.AcceptClock(c.Context(), reason)
 				if err != nil {
 					return err
 				}
-				return e.Say(turn, "%s\n", turnText(turn))
+				return e.Say(act, "%s\n", actText(act))
 			})
 		},
 	}
@@ -57,14 +58,14 @@ chain records who accepted it and why.
 
 // shownClock is the answer of ledger clock.
 type shownClock struct {
-	Ledger string        `json:"ledger"`
-	Now    string        `json:"now"`
-	Newest string        `json:"newest"`
-	Record int64         `json:"record"`
-	Kind   string        `json:"kind"`
-	Ahead  int64         `json:"ahead"` // the first record with a time after now, 0 for none
-	Behind float64       `json:"behind_seconds"`
-	Turns  []ledger.Turn `json:"clocks"`
+	Ledger string       `json:"ledger"`
+	Now    string       `json:"now"`
+	Newest string       `json:"newest"`
+	Record int64        `json:"record"`
+	Kind   string       `json:"kind"`
+	Ahead  int64        `json:"ahead"` // the first record with a time after now, 0 for none
+	Behind float64      `json:"behind_seconds"`
+	Acts   []ledger.Act `json:"acts"` // by which clocks were accepted
 }
 
 func (e *environment) clock(ctx context.Context, l *ledger.Ledger) error {
@@ -72,12 +73,13 @@ func (e *environment) clock(ctx context.Context, l *ledger.Ledger) error {
 	if err != nil {
 		return err
 	}
-	turns, err := l.Turns(ctx)
+	acts, err := l.Acts(ctx)
 	if err != nil {
 		return err
 	}
+	acts = slices.DeleteFunc(acts, func(a ledger.Act) bool { return a.What != "clock" })
 	s := shownClock{Ledger: l.ID(), Now: k.Now.Format(time.RFC3339Nano), Newest: k.Newest.Format(time.RFC3339Nano),
-		Record: k.Record, Kind: k.Kind, Ahead: k.Ahead, Behind: k.Behind().Seconds(), Turns: append([]ledger.Turn{}, turns...)}
+		Record: k.Record, Kind: k.Kind, Ahead: k.Ahead, Behind: k.Behind().Seconds(), Acts: append([]ledger.Act{}, acts...)}
 	switch {
 	case e.JSON:
 		return e.Printed(e.Line(s))
@@ -89,7 +91,7 @@ func (e *environment) clock(ctx context.Context, l *ledger.Ledger) error {
 		fmt.Fprintf(&b, "ledger %s at %s\n", s.Ledger, l.Address())
 		fmt.Fprintf(&b, "newest record  %d (%s), of %s\n", k.Record, k.Kind, moment(s.Newest))
 		fmt.Fprintf(&b, "clock          %s\n", moment(s.Now))
-		writeTurns(&b, turns)
+		writeActs(&b, "", acts)
 		if k.Behind() == 0 {
 			b.WriteString("the clock is not behind the newest record: there is nothing to accept\n")
 		} else {
@@ -103,16 +105,4 @@ func (e *environment) clock(ctx context.Context, l *ledger.Ledger) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}))
-}
-
-// turnText is one accepted clock, for people.
-func turnText(t ledger.Turn) string {
-	return fmt.Sprintf("record %d: at %s %s accepted the clock, and passed over times up to %s: %s", t.Record, moment(t.At), t.By,
-		moment(t.Was), t.Reason)
-}
-
-func writeTurns(w io.Writer, turns []ledger.Turn) {
-	for _, t := range turns {
-		fmt.Fprintln(w, turnText(t))
-	}
 }

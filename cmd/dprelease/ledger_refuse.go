@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -29,11 +27,11 @@ lifts that.
 				return err
 			}
 			return e.withLedger(c.Context(), args, ledger.Options{}, func(l *ledger.Ledger) error {
-				r, err := l.Refuse(c.Context(), lift, reason)
+				act, err := l.Refuse(c.Context(), lift, reason)
 				if err != nil {
 					return err
 				}
-				return e.Say(r, "%s\n", refusalText(r))
+				return e.Say(act, "%s\n", actText(act))
 			})
 		},
 	}
@@ -42,21 +40,6 @@ lifts that.
 	e.byFlag(c)
 	e.OutputFlags(c, "print JSON")
 	return c
-}
-
-// refusalText is one refusal, or its end, for people.
-func refusalText(r ledger.Refusal) string {
-	what := "refused the ledger for good"
-	if r.Lifted {
-		what = "let the ledger be used again"
-	}
-	return fmt.Sprintf("record %d: at %s %s %s: %s", r.Record, moment(r.At), r.By, what, r.Reason)
-}
-
-func writeRefusals(w io.Writer, all []ledger.Refusal) {
-	for _, r := range all {
-		fmt.Fprintln(w, refusalText(r))
-	}
 }
 
 // besideOutput returns the releases at and beside the output of the job that stands for a ledger, none

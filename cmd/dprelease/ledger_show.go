@@ -103,14 +103,13 @@ func showAmounts(all []ledger.Amount) (out []shownAmount) {
 
 // shownLedger is the answer of ledger show.
 type shownLedger struct {
-	Ledger   string           `json:"ledger"`
-	Address  string           `json:"address"`
-	Clocks   []ledger.Turn    `json:"clocks,omitempty"` // that were accepted
-	Refusals []ledger.Refusal `json:"refusals,omitempty"`
-	Warning  string           `json:"warning,omitempty"` // why a run of the job is refused now
+	Ledger  string       `json:"ledger"`
+	Address string       `json:"address"`
+	Acts    []ledger.Act `json:"acts,omitempty"`    // clocks that were accepted, and who refused the ledger
+	Warning string       `json:"warning,omitempty"` // why a run of the job is refused now
 	// Answers are the refusals that told a job that its data are those of other releases (P40).
-	Answers  []ledger.Answer `json:"answers,omitempty"`
-	Accounts []shownAccount  `json:"accounts"`
+	Answers  []ledger.Act   `json:"answers,omitempty"`
+	Accounts []shownAccount `json:"accounts"`
 }
 
 func (e *environment) ledgerShow() *cobra.Command {
@@ -157,18 +156,20 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 	if err != nil {
 		return nil, err
 	}
-	if s.Clocks, err = l.Turns(ctx); err != nil {
-		return nil, err
-	}
-	if s.Refusals, err = l.Refusals(ctx); err != nil {
-		return nil, err
-	}
-	if s.Answers, err = l.Answers(ctx); err != nil {
-		return nil, err
-	}
 	acts, err := l.Acts(ctx)
 	if err != nil {
 		return nil, err
+	}
+	of := map[int64][]ledger.Act{} // by account
+	for _, a := range acts {
+		switch {
+		case a.What == "answer":
+			s.Answers = append(s.Answers, a)
+		case a.Account == 0:
+			s.Acts = append(s.Acts, a)
+		default:
+			of[a.Account] = append(of[a.Account], a)
+		}
 	}
 	for _, a := range accounts {
 		if dataset != "" && a.Dataset != dataset {
@@ -183,11 +184,7 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 				shown.Slices = append(shown.Slices, showSlice(t))
 			}
 		}
-		for _, act := range acts {
-			if act.Account == a.ID {
-				shown.Acts = append(shown.Acts, act)
-			}
-		}
+		shown.Acts = of[a.ID]
 		if shown.Spends, err = l.Spends(ctx, a.ID); err != nil {
 			return nil, err
 		}
@@ -210,13 +207,8 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 
 func (s *shownLedger) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.Address)
-	writeTurns(w, s.Clocks)
-	writeRefusals(w, s.Refusals)
-	answers := latest(w, "", "records of answers", s.Answers)
-	for _, a := range answers {
-		fmt.Fprintf(w, "record %d: at %s %s asked whether data are the same, and was told so: job %s, data set %s\n", a.Record, moment(a.At),
-			a.By, a.Job, a.Dataset)
-	}
+	writeActs(w, "", s.Acts)
+	writeActs(w, "", latest(w, "", "records of answers", s.Answers))
 	if s.Warning != "" {
 		fmt.Fprintf(w, "a run is refused now: %s\n", s.Warning)
 	}
@@ -266,9 +258,7 @@ func (a *shownAccount) writeRecords(w io.Writer) error {
 	if len(a.Acts) > 0 {
 		fmt.Fprintln(w)
 	}
-	for _, act := range latest(w, "  ", "acts", a.Acts) {
-		fmt.Fprintf(w, "  record %d: at %s %s\n", act.Record, moment(act.At), actText(act))
-	}
+	writeActs(w, "  ", latest(w, "  ", "acts", a.Acts))
 	if len(a.Spends) == 0 {
 		return nil
 	}
@@ -319,7 +309,13 @@ func foldSteps(all []ledger.Spend) (groups [][]ledger.Spend) {
 	return groups
 }
 
-// actText describes what somebody did to an account, for people.
+func writeActs(w io.Writer, indent string, acts []ledger.Act) {
+	for _, a := range acts {
+		fmt.Fprintf(w, "%s%s\n", indent, actText(a))
+	}
+}
+
+// actText describes what somebody did, for people.
 func actText(a ledger.Act) string {
 	limit := limitText(a.LimitText)
 	if a.Life {
@@ -358,11 +354,20 @@ func actText(a ledger.Act) string {
 		if len(a.Columns) == 0 {
 			text = "let the account protect all neighbours"
 		}
+	case "clock":
+		text = "accepted the clock, and passed over times up to " + moment(a.Was)
+	case "refuse":
+		text = "refused the ledger for good"
+		if a.Lifted {
+			text = "let the ledger be used again"
+		}
+	case "answer":
+		text = "asked whether data are the same, and was told so: job " + a.Job + ", data set " + a.Dataset
 	}
 	if a.Reason != "" {
 		text += ": " + a.Reason
 	}
-	return a.By + " " + text
+	return fmt.Sprintf("record %d: at %s %s %s", a.Record, moment(a.At), a.By, text)
 }
 
 // limitText is a limit in decimals, for people.

@@ -73,21 +73,16 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 	}
 	if e.JSON {
 		if err := e.Printed(e.Line(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,
-			"head": head.Head, "releases": releases, "clocks": append([]ledger.Turn{}, v.Turns()...),
-			"refusals": append([]ledger.Refusal{}, v.Refusals()...), "findings": append([]ledger.Finding{}, found...)})); err != nil {
+			"head": head.Head, "releases": releases, "acts": append([]ledger.Act{}, v.Acts()...),
+			"findings": append([]ledger.Finding{}, found...)})); err != nil {
 			return err
 		}
 	} else {
 		for _, f := range found {
 			e.Tell(e.Errw, "dprelease: %s: %s: %s\n", findingCode(f), f.Where, f.What)
 		}
-		for _, t := range v.Turns() {
-			if err := e.Say(nil, "%s\n", turnText(t)); err != nil {
-				return err
-			}
-		}
-		for _, r := range v.Refusals() {
-			if err := e.Say(nil, "%s\n", refusalText(r)); err != nil {
+		for _, a := range v.Acts() {
+			if err := e.Say(nil, "%s\n", actText(a)); err != nil {
 				return err
 			}
 		}

@@ -97,10 +97,11 @@ func refusesNow(ctx context.Context, l *ledger.Ledger, j *job.Job) (string, erro
 	if f := (*failure.Failure)(nil); errors.As(err, &f) {
 		return "a run ends now with " + f.Code + ": " + f.Message, nil
 	}
-	all, err := l.Refusals(ctx)
+	all, err := l.Acts(ctx)
 	if err != nil {
 		return "", failure.OfLedger(ctx, err)
 	}
+	all = slices.DeleteFunc(all, func(a ledger.Act) bool { return a.What != "refuse" })
 	if n := len(all); n > 0 && !all[n-1].Lifted {
 		return "a run ends now with " + ledger.CodeRefused + ": " + all[n-1].By + " refused the ledger for good: " + all[n-1].Reason, nil
 	}
