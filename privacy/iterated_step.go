@@ -60,16 +60,3 @@ func (e LastIterate) StepAt(k int64) DiscreteGaussian {
 	}
 	return g
 }
-
-// Began is the event of a run that ended after k steps, without a last iterate. It is nil
-// for none. Each use of a record is paid for, and a pass uses a record once.
-//
-// # Contract
-//
-// Every step's answer may be known. Proof: iterate/cyclic.proof.md.
-func (e LastIterate) Began(k int64) Event {
-	if k < 1 {
-		return nil
-	}
-	return Repeat{N: (k-1)/e.Batches() + 1, Event: e.StepAt(0)}
-}

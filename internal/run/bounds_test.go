@@ -42,13 +42,12 @@ func (d deciding) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Pi
 	return int64(d.seen.pick), nil
 }
 
-func (s searched) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, privacy.Event, error) {
+func (s searched) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, error) {
 	fed := &collected{}
 	if err := feed(ctx, fed); err != nil {
-		return sdk.Result{}, nil, err
+		return sdk.Result{}, err
 	}
-	result, err := s.Mechanism.Release(ctx, r, fed, deciding{noted{calls: s.calls}, s.seen})
-	return result, r.Plan.Event, err
+	return s.Mechanism.Release(ctx, r, fed, deciding{noted{calls: s.calls}, s.seen})
 }
 
 // boundedTable is a job with a bound that is found, on a tiny table.

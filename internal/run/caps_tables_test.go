@@ -27,7 +27,7 @@ type inTurn struct {
 	bins *[][]int64
 }
 
-func (c inTurn) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, d host.Drawer) (sdk.Result, privacy.Event, error) {
+func (c inTurn) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, d host.Drawer) (sdk.Result, error) {
 	one := chosen{c.within, (*c.bins)[0]}
 	*c.bins = (*c.bins)[1:]
 	return one.Release(ctx, r, feed, d)

@@ -39,13 +39,12 @@ func (p pretended) AddLaplace(ctx context.Context, ev privacy.DiscreteLaplace, v
 	return out, err
 }
 
-func (c chosen) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, privacy.Event, error) {
+func (c chosen) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, error) {
 	fed := &collected{}
 	if err := feed(ctx, fed); err != nil {
-		return sdk.Result{}, nil, err
+		return sdk.Result{}, err
 	}
-	result, err := c.Mechanism.Release(ctx, r, fed, pretended{noted{calls: c.calls}, c.bins})
-	return result, r.Plan.Event, err
+	return c.Mechanism.Release(ctx, r, fed, pretended{noted{calls: c.calls}, c.bins})
 }
 
 type cappedShelf struct{}

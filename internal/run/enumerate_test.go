@@ -71,35 +71,34 @@ func (w within) Close()                         {}
 func (w within) Confined() string               { return "" }
 
 // Release lets the mechanism read what it is fed.
-func (w within) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, privacy.Event, error) {
+func (w within) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, error) {
 	if len(r.Plan.Queries) > 0 {
 		return w.declared(ctx, r, feed)
 	}
 	fed := &collected{}
 	if err := feed(ctx, fed); err != nil {
-		return sdk.Result{}, nil, err
+		return sdk.Result{}, err
 	}
-	result, err := w.Mechanism.Release(ctx, r, fed, noted{calls: w.calls})
-	return result, r.Plan.Event, err
+	return w.Mechanism.Release(ctx, r, fed, noted{calls: w.calls})
 }
 
 // declared has the host add up what the mechanism declares.
-func (w within) declared(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error) (sdk.Result, privacy.Event, error) {
+func (w within) declared(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	sums, err := host.Queried(ctx, r, feed)
 	if err != nil {
-		return sdk.Result{}, nil, err
+		return sdk.Result{}, err
 	}
 	events, err := calls.Linear(r.Plan.Event)
 	if err != nil {
-		return sdk.Result{}, nil, err
+		return sdk.Result{}, err
 	}
 	for i, e := range events {
 		if _, err := (noted{calls: w.calls}).add(e, sums[i]); err != nil {
-			return sdk.Result{}, nil, err
+			return sdk.Result{}, err
 		}
 	}
 	p, err := finish.New(r.Plan)
-	return p.Result(sums), r.Plan.Event, err
+	return p.Result(sums), err
 }
 
 type collected struct{ batches []sdk.Batch }

@@ -15,7 +15,6 @@ import (
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // Mechanisms are the plugin processes of one job. A process is used again: a release
@@ -53,8 +52,7 @@ type mechanism struct {
 // Process is one process of a mechanism, which serves one call at a time.
 type Process interface {
 	Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error)
-	Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, d host.Drawer) (sdk.Result,
-		privacy.Event, error)
+	Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, d host.Drawer) (sdk.Result, error)
 	Close()
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -366,21 +365,17 @@ func (r *Runner) once(ctx context.Context, rel *planned.Release, src *noise.Sour
 	}
 	defer done()
 	var result sdk.Result
-	var happened privacy.Event
 	switch reader, ok := p.(*host.Plugin); {
 	case r.sums != nil && ok:
-		result, happened, err = reader.Finish(ctx, rel.Request(), r.sums.next(rel.Job.Name), host.NewDrawer(src))
+		result, err = reader.Finish(ctx, rel.Request(), r.sums.next(rel.Job.Name), host.NewDrawer(src))
 	default:
-		result, happened, err = p.Release(ctx, rel.Request(), feed, host.NewDrawer(src))
+		result, err = p.Release(ctx, rel.Request(), feed, host.NewDrawer(src))
 	}
 	if err != nil {
 		return sdk.Result{}, err
 	}
 	if err := late(rel, mech, &result); err != nil {
 		return sdk.Result{}, err
-	}
-	if !reflect.DeepEqual(happened, rel.Plan.Event) {
-		return sdk.Result{}, &host.Error{Code: host.CodeNoiseMismatch, Plugin: rel.Job.Mechanism}
 	}
 	if src.Err() != nil {
 		return sdk.Result{}, errNoRandomness

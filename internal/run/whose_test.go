@@ -48,14 +48,14 @@ func (h drawnHost) AddLaplace(_ context.Context, e privacy.DiscreteLaplace, v []
 	return out, nil
 }
 
-func (d drawing) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, privacy.Event, error) {
+func (d drawing) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, error) {
 	fed := &collected{}
 	if err := feed(ctx, fed); err != nil {
-		return sdk.Result{}, nil, err
+		return sdk.Result{}, err
 	}
 	result, err := d.Mechanism.Release(ctx, r, fed, drawnHost{rng: d.rng})
 	*d.raw = result
-	return result, r.Plan.Event, err
+	return result, err
 }
 
 var answering = map[string]sdk.Mechanism{"count": count.Mechanism{}, "sum": sumof.Mechanism{}, "mean": mean.Mechanism{},

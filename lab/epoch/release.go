@@ -82,7 +82,7 @@ func (p *plugin) close() { p.p.Close() }
 // epoch returns what was taken between the first draw and the last noise.
 func (p *plugin) epoch(ctx context.Context, t *table) (measure.Cost, error) {
 	c := &clock{NoiseDrawer: t.drawer}
-	out, _, err := p.p.Release(ctx, p.req, func(_ context.Context, w host.RowWriter) error {
+	out, err := p.p.Release(ctx, p.req, func(_ context.Context, w host.RowWriter) error {
 		b := sdk.Batch{Rows: records}
 		for _, x := range t.columns {
 			b.Columns = append(b.Columns, sdk.Values{Float64: x})

@@ -26,14 +26,12 @@ var ErrDiffers = errors.New("noise call differs from the plan")
 type Walk struct {
 	stack  []frame
 	failed bool
-	step   int64         // of the last iterate that the last call belongs to
-	top    privacy.Event // what the finished root amounted to
+	step   int64 // of the last iterate that the last call belongs to
 }
 
 type frame struct {
 	event privacy.Event
-	at    int64           // children or repeats begun; for a leaf or a draw, calls made
-	did   []privacy.Event // what the children amounted to
+	at    int64 // children or repeats begun; for a leaf or a draw, calls made
 }
 
 // New returns a walk that stands before the first call of e. It fails if e holds an
@@ -79,97 +77,58 @@ func (w *Walk) Done() error {
 	return nil
 }
 
-// Happened returns the event of the calls so far, or nil for none. After Done it equals
-// the plan's event.
-func (w *Walk) Happened() privacy.Event {
-	w.next()
-	out := w.top
-	for i := len(w.stack) - 1; i >= 0; i-- {
-		f := w.stack[i]
-		did := f.did
-		if out != nil {
-			did = append(did[:len(did):len(did)], out)
-		}
-		out = partial(f, did)
-	}
-	return out
-}
-
 func (w *Walk) push(e privacy.Event) { w.stack = append(w.stack, frame{event: e}) }
-
-// pop closes the innermost frame and hands what it amounted to to its parent.
-func (w *Walk) pop() {
-	n := len(w.stack) - 1
-	did := whole(w.stack[n])
-	w.stack = w.stack[:n]
-	if n == 0 {
-		w.top = did
-		return
-	}
-	parent := &w.stack[n-1]
-	if r, ok := parent.event.(privacy.Repeat); ok {
-		// Equal runs are counted, so that a million steps take no memory.
-		if k := len(parent.did); k > 0 && privacy.Equal(parent.did[k-1].(privacy.Repeat).Event, did) {
-			last := parent.did[k-1].(privacy.Repeat)
-			last.N++
-			parent.did[k-1] = last
-			return
-		}
-		r.N, r.Event = 1, did
-		did = r
-	}
-	parent.did = append(parent.did, did)
-}
 
 // next moves to the next call and returns its event and frame, or nil at the end.
 func (w *Walk) next() (privacy.Event, *frame) {
 	for len(w.stack) > 0 {
 		f := &w.stack[len(w.stack)-1]
-		switch e := f.event.(type) {
-		case privacy.Compose:
-			if f.at == int64(len(e.Events)) {
-				w.pop()
-				continue
-			}
+		call, inner := f.next()
+		switch {
+		case call != nil:
+			return call, f
+		case inner != nil:
 			f.at++
-			w.push(e.Events[f.at-1])
-		case privacy.Repeat:
-			if f.at == e.N {
-				w.pop()
-				continue
-			}
-			f.at++
-			w.push(e.Event)
-		case privacy.Shuffled:
-			if f.at == 1 {
-				w.pop()
-				continue
-			}
-			f.at++
-			w.push(e.Event)
-		case privacy.Sampling:
-			switch f.at {
-			case 0:
-				return e, f
-			case 1:
-				f.at++
-				w.push(e.Inner())
-			default:
-				w.pop()
-			}
-		case privacy.LastIterate:
-			if k, batch := stepOf(e, f.at); k < e.Calls() {
-				if batch {
-					return e, f
-				}
-				return e.StepAt(k), f
-			}
-			w.pop()
+			w.push(inner)
 		default:
-			if f.at < draws(e) {
-				return e, f
+			w.stack = w.stack[:len(w.stack)-1]
+		}
+	}
+	return nil, nil
+}
+
+// next returns the next call of an event, or else the next event inside it, and nil for both at its end.
+func (f *frame) next() (call, inner privacy.Event) {
+	switch e := f.event.(type) {
+	case privacy.Compose:
+		if f.at < int64(len(e.Events)) {
+			return nil, e.Events[f.at]
+		}
+	case privacy.Repeat:
+		if f.at < e.N {
+			return nil, e.Event
+		}
+	case privacy.Shuffled:
+		if f.at == 0 {
+			return nil, e.Event
+		}
+	case privacy.Sampling:
+		switch f.at {
+		case 0:
+			return e, nil
+		case 1:
+			return nil, e.Inner()
+		}
+	case privacy.LastIterate:
+		if k, batch := stepOf(e, f.at); k < e.Calls() {
+			if batch {
+				return e, nil
 			}
-			w.pop()
+			return e.StepAt(k), nil
+		}
+	default:
+		if f.at < draws(e) {
+			return e, nil
 		}
 	}
 	return nil, nil
@@ -181,56 +140,6 @@ func draws(leaf privacy.Event) int64 {
 		return max(1, e.Parts)
 	}
 	return 1
-}
-
-// whole returns the event of a finished frame.
-func whole(f frame) privacy.Event {
-	switch e := f.event.(type) {
-	case privacy.Compose:
-		return privacy.Compose{Events: f.did}
-	case privacy.Repeat:
-		if len(f.did) == 1 {
-			return f.did[0]
-		}
-		return privacy.Compose{Events: f.did}
-	case privacy.Shuffled:
-		e.Event = f.did[0]
-		return e
-	case privacy.Sampling:
-		return e.With(f.did[0])
-	default:
-		return e
-	}
-}
-
-// partial returns the event of an unfinished frame, or nil for nothing.
-func partial(f frame, did []privacy.Event) privacy.Event {
-	switch e := f.event.(type) {
-	case privacy.Compose, privacy.Repeat:
-		if len(did) == 0 {
-			return nil
-		}
-		return privacy.Compose{Events: did}
-	case privacy.Shuffled:
-		if len(did) == 0 {
-			return nil
-		}
-		e.Event = did[0]
-		return e
-	case privacy.Sampling:
-		if len(did) == 0 {
-			return nil // a draw from which nothing was released
-		}
-		return e.With(did[0])
-	case privacy.LastIterate:
-		// Steps were taken and no last iterate came of them.
-		k, _ := stepOf(e, f.at)
-		return e.Began(k)
-	}
-	if f.at == 0 {
-		return nil
-	}
-	return f.event
 }
 
 // countCalls is the number of calls of an event, or an error for an event that a

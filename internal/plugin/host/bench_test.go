@@ -31,7 +31,7 @@ func BenchmarkFixedCost(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, _, err := p.Release(ctx, releaseOf(request(), plan), func(context.Context, RowWriter) error { return nil }, &fakeDrawer{}); err != nil {
+				if _, err := p.Release(ctx, releaseOf(request(), plan), func(context.Context, RowWriter) error { return nil }, &fakeDrawer{}); err != nil {
 					b.Fatal(err)
 				}
 				p.Close()
@@ -56,7 +56,7 @@ func BenchmarkRows(b *testing.B) {
 			const blocks = 16
 			b.SetBytes(8 * blocks << 20)
 			for b.Loop() {
-				_, _, err := p.Release(ctx, releaseOf(request(), plan), func(_ context.Context, w RowWriter) error {
+				_, err := p.Release(ctx, releaseOf(request(), plan), func(_ context.Context, w RowWriter) error {
 					for range blocks {
 						if err := w.Write(sdk.Batch{Rows: len(x), Columns: []sdk.Values{{Float64: x}}}); err != nil {
 							return err
@@ -104,7 +104,7 @@ func BenchmarkNoiseCall(b *testing.B) {
 	}
 	steps := 0
 	for b.Loop() {
-		if _, _, err := p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{}); err != nil {
+		if _, err := p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{}); err != nil {
 			b.Fatal(err)
 		}
 		steps += benchSteps

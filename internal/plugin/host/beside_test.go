@@ -28,7 +28,7 @@ func TestBeside(t *testing.T) {
 		}
 		all.Go(func() {
 			dr := &fakeDrawer{}
-			got, _, err := one.Release(t.Context(), releaseOf(request(), plan), func(ctx context.Context, w RowWriter) error {
+			got, err := one.Release(t.Context(), releaseOf(request(), plan), func(ctx context.Context, w RowWriter) error {
 				begun.Done()
 				begun.Wait()
 				return rows(ctx, w)
@@ -51,7 +51,7 @@ func TestBesideFails(t *testing.T) {
 	}
 	waits, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, _, err := other.Release(t.Context(), releaseOf(request(), plan), func(ctx context.Context, w RowWriter) error {
+		_, err := other.Release(t.Context(), releaseOf(request(), plan), func(ctx context.Context, w RowWriter) error {
 			close(waits)
 			<-ctx.Done()
 			return ctx.Err()
@@ -59,7 +59,7 @@ func TestBesideFails(t *testing.T) {
 		done <- err
 	}()
 	<-waits
-	_, _, err = bad.Release(t.Context(), releaseOf(request(), plan), rows, &fakeDrawer{err: errors.New("no noise")})
+	_, err = bad.Release(t.Context(), releaseOf(request(), plan), rows, &fakeDrawer{err: errors.New("no noise")})
 	checkCode(t, err, CodeNoiseFailed)
 	select {
 	case err := <-done:
@@ -79,8 +79,8 @@ func TestBesideACallersError(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("the table is broken")
-	_, _, err = p.Beside("sum").Release(t.Context(), releaseOf(request(), plan), func(ctx context.Context, w RowWriter) error {
-		_, _, err := p.Beside("sum").Release(ctx, releaseOf(request(), plan), func(context.Context, RowWriter) error { return broken }, &fakeDrawer{})
+	_, err = p.Beside("sum").Release(t.Context(), releaseOf(request(), plan), func(ctx context.Context, w RowWriter) error {
+		_, err := p.Beside("sum").Release(ctx, releaseOf(request(), plan), func(context.Context, RowWriter) error { return broken }, &fakeDrawer{})
 		if err != broken {
 			t.Errorf("got %v", err)
 		}
@@ -99,7 +99,7 @@ func TestBesideCrashes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = one.Release(t.Context(), releaseOf(request(), plan), func(ctx context.Context, w RowWriter) error {
+	_, err = one.Release(t.Context(), releaseOf(request(), plan), func(ctx context.Context, w RowWriter) error {
 		p.runner.process().Kill(time.Second)
 		return rows(ctx, w)
 	}, &fakeDrawer{})

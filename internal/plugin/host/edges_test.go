@@ -128,7 +128,7 @@ func whole(t testing.TB, c Command, l Limits) (base string, err error) {
 	if err != nil {
 		return p.dir.Path, err
 	}
-	_, _, err = p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{})
+	_, err = p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{})
 	return p.dir.Path, err
 }
 

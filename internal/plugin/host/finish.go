@@ -34,33 +34,34 @@ func checkFinish(desc sdk.Description, plan sdk.Plan) error {
 // declared carries out a plan with a finish: the plugin turns the rows into vectors, or the host does where the
 // queries are declared, and the host does the rest.
 func (p *Plugin) declared(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error,
-	drawer Drawer) (sdk.Result, privacy.Event, error) {
-	vectors, happened, err := p.vectors(ctx, req, feed)
+	drawer Drawer) (sdk.Result, error) {
+	vectors, err := p.Sums(ctx, req, feed)
 	if err != nil {
-		return sdk.Result{}, happened, err
+		return sdk.Result{}, err
 	}
 	return p.finished(req.Plan, vectors, drawer)
 }
 
-// vectors makes the sums of a release without noise. The event is the noise that was asked for, also beside an error.
-func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64,
-	privacy.Event, error) {
+// Sums has the process of a linear mechanism turn rows into vectors, and returns for each noise call the sum
+// without noise. The mechanism sees zeros, and its result is dropped. The host adds up declared queries itself. Errors are
+// those of Release.
+func (p *Plugin) Sums(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
 	if len(req.Plan.Queries) > 0 {
 		vectors, err := Queried(ctx, req, feed)
 		switch {
 		case ctx.Err() != nil:
-			return nil, nil, p.fault(CodeCanceled)
+			return nil, p.fault(CodeCanceled)
 		case errors.Is(err, errVector):
-			return nil, nil, p.fault(CodeNoiseFailed)
+			return nil, p.fault(CodeNoiseFailed)
 		}
-		return vectors, nil, err
+		return vectors, err
 	}
 	s := &sums{rows: req.Plan.Rows}
 	if req.Plan.Finish != nil {
 		s.noise = req.Plan.Finish.Noise
 	}
-	_, happened, err := p.release(ctx, req, feed, s)
-	return s.vectors, happened, err
+	_, err := p.release(ctx, req, feed, s)
+	return s.vectors, err
 }
 
 // Queried makes the sums of declared queries, in this process. An error is errVector, or one of the feed's own.
@@ -93,25 +94,18 @@ func Queried(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.
 // The result depends on rows only through the noisy sums: vectors plus the noise of the plan's
 // event. No code of the plugin runs here. Proof: finish.proof.md. That the sums have the declared
 // sensitivity remains the mechanism's claim.
-//
-// The event is the one that happened, also beside an error.
-func (p *Plugin) finished(plan sdk.Plan, vectors [][]int64, drawer Drawer) (sdk.Result, privacy.Event, error) {
+func (p *Plugin) finished(plan sdk.Plan, vectors [][]int64, drawer Drawer) (sdk.Result, error) {
 	program, err := finish.New(plan)
 	calls, err2 := calls.Linear(plan.Event)
 	if err != nil || err2 != nil || len(calls) != len(vectors) || len(calls) != len(plan.Finish.Noise) {
-		return sdk.Result{}, nil, p.fault(CodePlan)
+		return sdk.Result{}, p.fault(CodePlan)
 	}
-	var happened privacy.Compose
 	for k, v := range vectors {
-		if int64(len(v)) != plan.Finish.Noise[k].Length(plan.Rows) {
-			return sdk.Result{}, happened, p.fault(CodeNoiseFailed)
-		}
-		happened.Events = append(happened.Events, calls[k])
-		if err := drawer.Add(calls[k], v); err != nil {
-			return sdk.Result{}, happened, p.fault(CodeNoiseFailed)
+		if int64(len(v)) != plan.Finish.Noise[k].Length(plan.Rows) || drawer.Add(calls[k], v) != nil {
+			return sdk.Result{}, p.fault(CodeNoiseFailed)
 		}
 	}
-	return program.Result(vectors), plan.Event, nil
+	return program.Result(vectors), nil
 }
 
 // sums keeps the vectors of a plan with a finish. As a Drawer it answers with zeros, which carry no
@@ -136,14 +130,14 @@ func (s *sums) Add(_ privacy.Event, values []int64) error {
 
 // Finish makes the release of a linear mechanism from sums that others added up. Where the plan has
 // a finish the host computes it; otherwise the process makes it: it sees no row, and the host
-// replaces its zeros by the sums and adds the noise, once. Errors and the event are those of Release.
-func (p *Plugin) Finish(ctx context.Context, req sdk.ReleaseRequest, vectors [][]int64, drawer Drawer) (sdk.Result, privacy.Event, error) {
+// replaces its zeros by the sums and adds the noise, once. Errors are those of Release.
+func (p *Plugin) Finish(ctx context.Context, req sdk.ReleaseRequest, vectors [][]int64, drawer Drawer) (sdk.Result, error) {
 	if req.Plan.Finish != nil {
 		return p.finished(req.Plan, vectors, drawer)
 	}
 	calls, err := calls.Linear(req.Plan.Event)
 	if err != nil || len(calls) != len(vectors) {
-		return sdk.Result{}, nil, p.fault(CodePlan)
+		return sdk.Result{}, p.fault(CodePlan)
 	}
 	none := func(context.Context, RowWriter) error { return nil }
 	return p.release(ctx, req, none, &finisher{Drawer: drawer, sums: vectors})
@@ -167,18 +161,10 @@ func (f *finisher) Add(ev privacy.Event, values []int64) error {
 	return f.Drawer.Add(ev, values)
 }
 
-// Sums has the process of a linear mechanism turn rows into vectors, and returns for each noise call the sum
-// without noise. The mechanism sees zeros, and its result is dropped. Errors are those of Release.
-func (p *Plugin) Sums(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
-	vectors, _, err := p.vectors(ctx, req, feed)
-	return vectors, err
-}
-
 // Figures makes the result of a linear mechanism from noisy sums. Nothing is drawn, and the process sees no row.
 // Errors are those of Release.
 func (p *Plugin) Figures(ctx context.Context, req sdk.ReleaseRequest, noisy [][]int64) (sdk.Result, error) {
-	out, _, err := p.Finish(ctx, req, noisy, silent{})
-	return out, err
+	return p.Finish(ctx, req, noisy, silent{})
 }
 
 // silent adds no noise: it is there already.

@@ -128,7 +128,7 @@ func xs(batches ...[]float64) func(context.Context, RowWriter) error {
 func alone(t *testing.T, cheat string, lattice bool, feed func(context.Context, RowWriter) error) (sdk.Result, error) {
 	t.Helper()
 	p := startTotal(t, cheat, lattice)
-	out, _, err := p.Release(t.Context(), planned(t, p), feed, &fakeDrawer{})
+	out, err := p.Release(t.Context(), planned(t, p), feed, &fakeDrawer{})
 	return out, err
 }
 
@@ -141,9 +141,9 @@ func TestDeclared(t *testing.T) {
 		}
 		for _, mode := range []string{"declared", "declared-told"} {
 			p := startTotal(t, mode, true)
-			got, event, err := p.Release(t.Context(), planned(t, p), feed, &fakeDrawer{})
-			if err != nil || !reflect.DeepEqual(got, want) || !privacy.Equal(event, totalEvent) {
-				t.Errorf("%s, %s: %+v, %v, want %+v; %v", name, mode, got, event, want, err)
+			got, err := p.Release(t.Context(), planned(t, p), feed, &fakeDrawer{})
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, %s: %+v, want %+v; %v", name, mode, got, want, err)
 			}
 		}
 	}
@@ -170,12 +170,12 @@ func TestDeclaredElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, event, err := p.Finish(t.Context(), req, sums, &fakeDrawer{})
+	got, err := p.Finish(t.Context(), req, sums, &fakeDrawer{})
 	want, err2 := alone(t, "declared", true, xs([]float64{3, 4, 10}))
-	if err = errors.Join(err, err2); err != nil || !reflect.DeepEqual(got, want) || !privacy.Equal(event, totalEvent) {
-		t.Errorf("%+v, want %+v, %v, %v", got, want, event, err)
+	if err = errors.Join(err, err2); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v, %v", got, want, err)
 	}
-	if _, _, err = p.Finish(t.Context(), req, [][]int64{{1, 2}, {3}}, &fakeDrawer{}); err == nil {
+	if _, err = p.Finish(t.Context(), req, [][]int64{{1, 2}, {3}}, &fakeDrawer{}); err == nil {
 		t.Error("sums of another length are finished")
 	}
 }
@@ -265,7 +265,7 @@ func TestDeclaredFails(t *testing.T) {
 		t.Error(err)
 	}
 	p := startTotal(t, "declared", true)
-	_, _, err = p.Release(t.Context(), planned(t, p), func(ctx context.Context, w RowWriter) error {
+	_, err = p.Release(t.Context(), planned(t, p), func(ctx context.Context, w RowWriter) error {
 		p.runner.process().Kill(p.limits.Grace)
 		return xs(make([]float64, 1<<15), make([]float64, 1<<15), make([]float64, 1<<15))(ctx, w)
 	}, &fakeDrawer{})

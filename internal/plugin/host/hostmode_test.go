@@ -36,7 +36,7 @@ func hostMode(args []string) {
 	}
 	plan, err := p.Plan(ctx, request())
 	if err == nil {
-		_, _, err = p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{})
+		_, err = p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{})
 	}
 	fmt.Println(err)
 }

@@ -107,7 +107,7 @@ func TestMemoryIsSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, _, err := p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{}); err != nil {
+		if _, err := p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestMemoryMisused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _, err = p.Release(context.Background(), releaseOf(request(), plan), manyRows, &fakeDrawer{})
+			_, err = p.Release(context.Background(), releaseOf(request(), plan), manyRows, &fakeDrawer{})
 			checkCode(t, err, code)
 			checkGone(t, m, p.dir.Path)
 		})

@@ -78,24 +78,24 @@ func TestQueried(t *testing.T) {
 	p.Close()
 	req := sdk.ReleaseRequest{Params: ask.Params, Public: ask.Public, Target: ask.Target, Plan: plan}
 	rows := xs([]float64{3, 4}, []float64{10, 99, -7})
-	out, event, err := p.Release(t.Context(), req, rows, &fakeDrawer{})
-	if err != nil || !privacy.Equal(event, plan.Event) {
-		t.Fatal(event, err)
+	out, err := p.Release(t.Context(), req, rows, &fakeDrawer{})
+	if err != nil {
+		t.Fatal(err)
 	}
 	sums, err := p.Sums(t.Context(), req, rows)
 	if err != nil || !reflect.DeepEqual(sums, [][]int64{{27}}) {
 		t.Errorf("the sums are %v, %v", sums, err)
 	}
-	again, _, err := p.Finish(t.Context(), req, sums, &fakeDrawer{})
+	again, err := p.Finish(t.Context(), req, sums, &fakeDrawer{})
 	if err != nil || !reflect.DeepEqual(again, out) {
 		t.Errorf("%v, and from sums %v, %v", out, again, err)
 	}
 	mine := errors.New("mine")
-	if _, _, err = p.Release(t.Context(), req, func(context.Context, RowWriter) error { return mine }, &fakeDrawer{}); !errors.Is(err, mine) {
+	if _, err = p.Release(t.Context(), req, func(context.Context, RowWriter) error { return mine }, &fakeDrawer{}); !errors.Is(err, mine) {
 		t.Error(err)
 	}
 	req.Plan.Event = privacy.DiscreteLaplace{Scale: 9, Sensitivity: privacy.Sensitivity{AddRemove: 9, ReplaceOne: 9}}
-	_, _, err = p.Release(t.Context(), req, rows, &fakeDrawer{})
+	_, err = p.Release(t.Context(), req, rows, &fakeDrawer{})
 	checkCode(t, err, CodeNoiseFailed)
 }
 
@@ -108,7 +108,7 @@ func TestQueriedByGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := p.Release(t.Context(), sdk.ReleaseRequest{Params: ask.Params, Public: ask.Public, Target: ask.Target, Plan: plan},
+	out, err := p.Release(t.Context(), sdk.ReleaseRequest{Params: ask.Params, Public: ask.Public, Target: ask.Target, Plan: plan},
 		func(_ context.Context, w RowWriter) error {
 			return w.Write(sdk.Batch{Rows: 4, Columns: []sdk.Values{{Codes: []int32{1, 0, 2, -1}}, {Float64: []float64{2, 3, 4, 5}}}})
 		}, &fakeDrawer{})

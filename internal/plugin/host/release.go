@@ -15,14 +15,12 @@ import (
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // Release carries out a plan: it feeds the rows, draws the noise that the plan
-// names, and returns the result and the event that happened, which equals the
-// plan's. An error of feed's own comes back as it is; every other failure is an
-// Error with nothing but a code (P20), after which the plugin is dead. The event
-// is returned beside an error too: what was drawn before it is spent.
+// names, and returns the result. Without an error, what the host drew is the plan's event,
+// leaf by leaf (calls.Walk). An error of feed's own comes back as it is; every other failure is an
+// Error with nothing but a code (P20), after which the plugin is dead.
 //
 // Feed is called once, in the caller's goroutine. It must return when its context
 // is done or when Write fails.
@@ -30,9 +28,9 @@ import (
 // Where the plan has a finish, the plugin only turns rows into vectors; the host draws the noise
 // after the plugin has answered, and computes the result. Where it has queries, the plugin takes no part.
 //
-// For a self-noising plugin the event is the plan's: what the plugin claims.
+// The event of a self-noising plugin is what it claims: it makes no calls.
 func (p *Plugin) Release(ctx context.Context, req sdk.ReleaseRequest,
-	feed func(ctx context.Context, w RowWriter) error, drawer Drawer) (sdk.Result, privacy.Event, error) {
+	feed func(ctx context.Context, w RowWriter) error, drawer Drawer) (sdk.Result, error) {
 	if req.Plan.Finish != nil {
 		return p.declared(ctx, req, feed, drawer)
 	}
@@ -40,16 +38,16 @@ func (p *Plugin) Release(ctx context.Context, req sdk.ReleaseRequest,
 }
 
 func (p *Plugin) release(ctx context.Context, req sdk.ReleaseRequest,
-	feed func(ctx context.Context, w RowWriter) error, drawer Drawer) (sdk.Result, privacy.Event, error) {
+	feed func(ctx context.Context, w RowWriter) error, drawer Drawer) (sdk.Result, error) {
 	p.call.Lock()
 	defer p.call.Unlock()
 	desc, err := p.describe(ctx)
 	if err != nil {
-		return sdk.Result{}, nil, err
+		return sdk.Result{}, err
 	}
 	r, err := p.newRelease(req, desc, drawer)
 	if err != nil {
-		return sdk.Result{}, nil, err
+		return sdk.Result{}, err
 	}
 	var result sdk.Result
 	err = p.invoke(ctx, p.limits.Release, func(ctx context.Context) error {
@@ -57,18 +55,15 @@ func (p *Plugin) release(ctx context.Context, req sdk.ReleaseRequest,
 		result, err = r.run(ctx, feed)
 		return err
 	})
-	happened, whole := r.noise.finish()
-	if err != nil {
-		return sdk.Result{}, happened, err
-	}
-	if desc.SelfNoising {
-		happened = req.Plan.Event
-	}
-	if !whole || !privacy.Equal(happened, req.Plan.Event) {
+	made := r.noise.finish()
+	switch {
+	case err != nil:
+		return sdk.Result{}, err
+	case !made:
 		p.abandon()
-		return sdk.Result{}, happened, p.fault(CodeNoiseMismatch)
+		return sdk.Result{}, p.fault(CodeNoiseMismatch)
 	}
-	return result, happened, nil
+	return result, nil
 }
 
 // release is one release on its way.

@@ -132,7 +132,7 @@ func TestTranscript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := p.Release(t.Context(), releaseOf(req, plan), func(_ context.Context, w RowWriter) error { return w.Write(v.batch(0)) }, &fakeDrawer{})
+	got, err := p.Release(t.Context(), releaseOf(req, plan), func(_ context.Context, w RowWriter) error { return w.Write(v.batch(0)) }, &fakeDrawer{})
 	if err != nil || len(got.Columns) != 1 || got.Columns[0].Int64[0] != 2+2 { // two values from 2 on, and the noise
 		t.Fatalf("%+v, %v", got, err)
 	}
