@@ -43,5 +43,18 @@ func TestCompareAVX(t *testing.T) {
 				}
 			}
 		}
+		for _, bounds := range [][2]float64{{draw(), draw()}, {math.Inf(-1), 1}, {-1, math.Inf(1)}, {0, 0}} {
+			fast, plain := make([]uint64, words(n)), make([]uint64, words(n))
+			numbersBetween(fast, x, &bounds)
+			between(plain, x, &bounds)
+			if !slices.Equal(fast, plain) {
+				t.Fatalf("%d numbers between %v: %x, want %x", n, bounds, fast, plain)
+			}
+			for i, v := range x {
+				if want := bounds[0] <= v && v <= bounds[1]; plain[i/64]>>(i%64)&1 != bit(want) {
+					t.Fatalf("%v between %v is not %v", v, bounds, want)
+				}
+			}
+		}
 	}
 }

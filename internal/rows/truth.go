@@ -118,22 +118,28 @@ func lessEqual[T int64 | int32 | float64](w []uint64, x, y []T) {
 	}
 }
 
+// between sets the bits of the numbers that are between the bounds.
+func between(w []uint64, x []float64, bounds *[2]float64) {
+	for k := range w {
+		w[k] = 0
+		for i, v := range x[64*k : min(64*k+64, len(x))] {
+			w[k] |= bit(bounds[0] <= v) & bit(v <= bounds[1]) << i
+		}
+	}
+}
+
 // Outside yields the places of the numbers that are not between the bounds, NaN among them. The caller may change the number
 // at the place that it gets.
 func Outside(x []float64, lower, upper float64) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		var lowest, highest [256]float64
-		for i := range lowest {
-			lowest[i], highest[i] = lower, upper
-		}
-		var above, below [len(lowest) / 64]uint64
-		for from := 0; from < len(x); from += len(lowest) {
-			part := x[from:min(from+len(lowest), len(x))]
+		bounds := [2]float64{lower, upper}
+		var inside [16]uint64
+		for from := 0; from < len(x); from += 64 * len(inside) {
+			part := x[from:min(from+64*len(inside), len(x))]
 			n := words(len(part))
-			numbersLessEqual(above[:n], lowest[:len(part)], part)
-			numbersLessEqual(below[:n], part, highest[:len(part)])
+			numbersBetween(inside[:n], part, &bounds)
 			for k := range n {
-				for out := ^(above[k] & below[k]); out != 0; out &= out - 1 {
+				for out := ^inside[k]; out != 0; out &= out - 1 {
 					if i := from + 64*k + bits.TrailingZeros64(out); i >= len(x) || !yield(i) {
 						return
 					}

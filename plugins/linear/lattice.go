@@ -110,19 +110,11 @@ func (l Lattice) Count(b Block, sums []int64) {
 // the bits. Until then the sums may wrap around, which does no harm to whole numbers.
 func (l Lattice) total(values []float64) int64 {
 	offset := int64(len(values)) * int64(math.Float64bits(magic))
-	var s0, s1, s2, s3 int64
-	for len(values) >= 4 {
-		v := values[:4:4]
-		s0 += int64(math.Float64bits((v[0]-l.Centre)*l.inverse + magic))
-		s1 += int64(math.Float64bits((v[1]-l.Centre)*l.inverse + magic))
-		s2 += int64(math.Float64bits((v[2]-l.Centre)*l.inverse + magic))
-		s3 += int64(math.Float64bits((v[3]-l.Centre)*l.inverse + magic))
-		values = values[4:]
+	sum, done := l.sixteens(values)
+	for _, y := range values[done:] {
+		sum += int64(math.Float64bits((y-l.Centre)*l.inverse + magic))
 	}
-	for _, y := range values {
-		s0 += int64(math.Float64bits((y-l.Centre)*l.inverse + magic))
-	}
-	return s0 + s1 + s2 + s3 - offset
+	return sum - offset
 }
 
 // Weights are the public facts about the weights of rows. Least and Most bound the weights of

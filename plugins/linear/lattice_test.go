@@ -55,6 +55,30 @@ func TestAddIsSumOfValues(t *testing.T) {
 	}
 }
 
+// The total of a column is the sum of its values, however many there are and wherever they begin, for every lattice that Step
+// chooses.
+func TestTotal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, width := range []float64{5e-324, 1e-308, 1, 1e100, 1e300} {
+		for _, centre := range []float64{0, width / 2, -width} {
+			l := NewLattice(centre, Step(width, width*math.Exp2(float64(rng.IntN(60)-30)), 1<<20), 1, 1)
+			all := make([]float64, 200)
+			for i := range all {
+				all[i] = centre + (2*rng.Float64()-1)*width
+			}
+			for n := range len(all) {
+				from, want := rng.IntN(len(all)-n), int64(0)
+				for _, y := range all[from : from+n] {
+					want += l.Value(y, 1)
+				}
+				if got := l.total(all[from : from+n]); got != want {
+					t.Fatalf("%+v: %d values have the total %d, want %d", l, n, got, want)
+				}
+			}
+		}
+	}
+}
+
 // At the ends of float64 no row counts for more than the ends of the lattice say, which
 // fit: the inverse of a subnormal step would be infinite.
 func TestLatticeAtTheEndsOfFloat64(t *testing.T) {
