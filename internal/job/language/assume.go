@@ -20,7 +20,7 @@ func assume() kind[job.Assume] {
 			example("{E: 95, H: 110, M: 100}")),
 		key("icc", amount(span{lo: "0", hi: "1"}), func(a *job.Assume) **big.Rat { return &a.ICC },
 			"The assumed correlation of values within one unit or stratum", otherwise("0"), example("0.2")),
-		fileKey("pilot", func(a *job.Assume) *string { return &a.Pilot },
+		key("pilot", filePath(), func(a *job.Assume) *string { return &a.Pilot },
 			"The public CSV file of pilot, with a header. ${NAME} is replaced", example("pilot.csv")),
 		key("column", text(), func(a *job.Assume) *string { return &a.Column },
 			"The column of the pilot table", example("api99")),

@@ -5,10 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/plugins/asked"
 )
 
@@ -24,21 +21,16 @@ func capRows() kind[job.CapRows] {
 			"Assumed numbers of units with 1, 2, 3 … rows, for a forecast of the choice", example("[6000, 2500, 900, 300]"),
 			out("it forecasts, and changes no release")),
 	)
-	return kind[job.CapRows]{label: n.label + ", or mapping", schema: schema{"anyOf": []schema{n.schema, form.schema}}, nested: form.nested,
-		suffix: form.suffix,
-		read: func(c *cursor, p lang.Place, into *job.CapRows) bool {
-			if p.Node.Kind != yaml.MappingNode {
-				return n.read(c, p, &into.Rows)
-			}
-			into.Choice = &job.Choice{}
-			return form.read(c, p, into.Choice)
-		},
-		facts: func(c *job.CapRows) any {
-			if c.Choice == nil {
-				return n.fact(&c.Rows)
-			}
-			return form.fact(c.Choice)
-		}}
+	number := transform(n, func(rows int64) (job.CapRows, error) { return job.CapRows{Rows: rows}, nil })
+	chosen := transform(form, func(c job.Choice) (job.CapRows, error) { return job.CapRows{Choice: &c}, nil })
+	k := orMapping(n.label+", or mapping", number, chosen)
+	k.facts = func(c *job.CapRows) any {
+		if c.Choice == nil {
+			return n.fact(&c.Rows)
+		}
+		return form.fact(c.Choice)
+	}
+	return k
 }
 
 // wholes is a whole number of at least 0.

@@ -51,16 +51,12 @@ var refusedCollections = func() map[string]string {
 }()
 
 func collected() kind[job.Collected] {
-	within := func(f field[job.Sample]) field[job.Collected] {
-		return held(f, func(c *job.Collected) *job.Sample { return &c.Sample })
-	}
-	samples := map[job.Method]map[string]field[job.Sample]{}
+	var drawnBy []field[job.Sample]
 	for _, v := range drawn() {
-		fields := map[string]field[job.Sample]{}
-		for _, f := range v.fields {
-			fields[f.Name] = f
-		}
-		samples[job.Method(v.name)] = fields
+		drawnBy = append(drawnBy, v.fields...)
+	}
+	within := func(name string) field[job.Collected] { // a key that means what it means for a sample
+		return held(fieldOf(drawnBy, name), func(c *job.Collected) *job.Sample { return &c.Sample })
 	}
 	eachSlice := key("each_slice", flag(), func(c *job.Collected) *bool { return &c.EachSlice },
 		"With dataset.slice: each slice was drawn by itself, independently of the others. One draw for several slices buys no privacy "+
@@ -78,23 +74,22 @@ func collected() kind[job.Collected] {
 			eachSlice}},
 		variant[job.Collected]{string(job.Poisson),
 			"Every unit was kept with the same probability, each on its own coin, and how many were kept is secret", []field[job.Collected]{
-				within(samples[job.Poisson]["rate"]), eachSlice}},
+				within("rate"), eachSlice}},
 		variant[job.Collected]{string(job.Stratified), "Every stratum was sampled on its own, at public rates or with public numbers",
 			[]field[job.Collected]{
-				within(samples[job.Stratified]["strata"]), within(samples[job.Stratified]["rates"]), within(samples[job.Stratified]["take"]),
+				within("strata"), within("rates"), within("take"),
 				key("population", byName(count(), "STRATUM", checkText), func(c *job.Collected) *[]job.Named[int64] { return &c.Sizes },
 					"With take: the public number of units of each stratum in the population", example("{E: 4421, H: 755, M: 1018}")),
 				allocation, eachSlice}},
 		variant[job.Collected]{string(job.Rotation), "A panel that rotates: each unit was allotted to some of the waves at random, by itself, " +
 			"before the first, and nobody tells to which. The table is one wave. The first run pays for all waves", []field[job.Collected]{
-			within(samples[job.Rotation]["waves"]), within(samples[job.Rotation]["in"]), within(samples[job.Rotation]["patterns"]),
-			within(samples[job.Rotation]["wave"]),
+			within("waves"), within("in"), within("patterns"), within("wave"),
 			key("panel", panelName(), func(c *job.Collected) *string { return &c.Panel },
 				"The name of the panel, where units were allotted anew for a second one", example("2027")),
 		}},
 		variant[job.Collected]{string(job.Multistage), "Units were drawn stage by stage without replacement; the last stage drew rows. " +
 			"dataset.frame is the population's", []field[job.Collected]{
-			within(samples[job.Multistage]["stages"]), allocation, eachSlice}},
+			within("stages"), allocation, eachSlice}},
 	)
 }
 

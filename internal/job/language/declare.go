@@ -3,7 +3,6 @@ package language
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/big"
 	"sync"
 	"time"
@@ -38,7 +37,7 @@ func keysOfJob() []field[job.Job] {
 		key("plugins", named(plugin(), "NAME", checkName, func(p *job.Plugin, n string) { p.Name = n }),
 			func(j *job.Job) *[]job.Plugin { return &j.Plugins },
 			"Mechanisms of others, by the name that releases use"),
-		fileKey("catalog", func(j *job.Job) *string { return &j.Catalog },
+		key("catalog", filePath(), func(j *job.Job) *string { return &j.Catalog },
 			"The catalog of approved plugins, which dprelease plugin add writes. A release then names one as mechanism: name@version. "+
 				"${NAME} is replaced", example("/etc/dprelease/catalog.json"), out("the digests of the plugins count")),
 		key("sandbox", choice(Sandboxes...), func(j *job.Job) *string { return &j.Sandbox },
@@ -65,14 +64,7 @@ var rootKeys = sync.OnceValue(func() (names []string) {
 })
 
 func version() kind[int] {
-	k := transform(count(), func(v int64) (int, error) {
-		if v != Version {
-			return 0, fmt.Errorf("must be %d, not %d: this dprelease reads no other version", Version, v)
-		}
-		return int(v), nil
-	})
-	k.label, k.schema = "1", schema{"const": Version}
-	return k
+	return transform(only(Version, "this dprelease reads no other version"), func(v int64) (int, error) { return int(v), nil })
 }
 
 func budget() kind[job.Budget] {
@@ -151,16 +143,15 @@ var release = sync.OnceValue(func() kind[job.Release] {
 
 func plugin() kind[job.Plugin] {
 	return object(
-		fileKey("path",
-			func(p *job.Plugin) *string { return &p.Path },
+		key("path", filePath(), func(p *job.Plugin) *string { return &p.Path },
 			"The executable. ${NAME} is replaced", required(), example("plugins/trimmed"), out("sha256 counts")),
-		key("sha256", sha256Hex(), func(p *job.Plugin) *string { return &p.SHA256 },
+		key("sha256", hexadecimal(64), func(p *job.Plugin) *string { return &p.SHA256 },
 			"The SHA-256 of the executable: 64 hexadecimal digits. Nothing else is started", required()),
 		key("allow_self_noising", flag(), func(p *job.Plugin) *bool { return &p.AllowSelfNoising },
 			"Allow a plugin that draws its own noise, which the host cannot check; the report marks it", otherwise("false")),
 		key("timeout", duration(), func(p *job.Plugin) *time.Duration { return &p.Timeout },
 			"How long one release may take", otherwise("10m"), example("30s"), out("it changes no release")),
-		key("reads", list(folder(), 1), func(p *job.Plugin) *[]string { return &p.Reads },
+		key("reads", list(filePath(), 1), func(p *job.Plugin) *[]string { return &p.Reads },
 			"Files and folders that its processes may read besides the system's. None may hold the table, the ledger or the output. "+
 				"${NAME} is replaced", example("[models]"), out("it changes what a process may see, and sha256 says which program it is")),
 		key("memory", size(), func(p *job.Plugin) *int64 { return &p.Memory },
@@ -170,8 +161,7 @@ func plugin() kind[job.Plugin] {
 
 func output() kind[job.Output] {
 	return object(
-		fileKey("dir",
-			func(o *job.Output) *string { return &o.Dir },
+		key("dir", filePath(), func(o *job.Output) *string { return &o.Dir },
 			"The folder of the releases, made by the run, or an address. ${NAME} is replaced", required(), example("out")),
 		key("formats", distinct(list(choice("parquet", "arrow", "csv", "json"), 1)), func(o *job.Output) *[]string { return &o.Formats },
 			"The formats that every release is written in", otherwise("[csv, json]"), example("[parquet, csv, json]")),

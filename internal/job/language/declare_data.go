@@ -1,7 +1,6 @@
 package language
 
 import (
-	"fmt"
 	"maps"
 	"math/big"
 	"sync"
@@ -52,13 +51,19 @@ func datasetKeys() []field[job.Dataset] {
 		key("derive", named(derived(), "NAME", checkText, func(c *job.Column, n string) { c.Name, c.Derived = n, derivedOf(c) }),
 			func(d *job.Dataset) *[]job.Column { return &d.Derive },
 			"Columns that are computed from others, by name").with(func(d *job.Dataset) any {
-			return factsByName(derived(), columnsIn(d, func(c *job.Column) bool { return c.Derived != nil }))
+			return factsByName(derived(), derivedFacts(d))
 		}),
 		key("slice", optional(slice()), func(d *job.Dataset) **job.Slice { return &d.Slice },
 			"The job reads one part of the table, such as a month. Each slice has an account of its own"),
 		key("fold", byName(foldBy(), "COLUMN", checkText), func(d *job.Dataset) *[]job.Named[job.FoldBy] { return &d.Fold },
 			"How the rows of a unit become one row, by column. Bounds hold before and after (docs/limits.md)",
-			example("{fare: sum, age: max, borough: mode}")),
+			example("{fare: sum, age: max, borough: mode}")).with(func(d *job.Dataset) any {
+			if d.OneRow {
+				return nil // it follows
+			}
+			declared := byName(foldBy(), "COLUMN", checkText)
+			return declared.fact(&d.Fold)
+		}),
 		key("cap", optional(capped()), func(d *job.Dataset) **job.Cap { return &d.Cap },
 			"How many rows of a unit count in a release. They are picked at random"),
 		key("population", name(), func(d *job.Dataset) *string { return &d.Population },
@@ -77,7 +82,9 @@ func datasetKeys() []field[job.Dataset] {
 
 // unit is the word row, or a mapping that says which rows belong to one unit.
 func unit() kind[job.Unit] {
-	return wordOr(job.UnitRow, job.Unit{}, "column, name and rows", object(
+	word := transform(oneWord("row, or a mapping with column, name and rows", job.UnitRow),
+		func(string) (job.Unit, error) { return job.Unit{}, nil })
+	return orMapping("row, or mapping", word, object(
 		key("column", text(), func(u *job.Unit) *string { return &u.Column },
 			"The column that names the unit of a row. It needs no entry under columns", required(), example("household_id")),
 		key("name", unitWords(), func(u *job.Unit) *job.UnitWords { return &u.UnitWords },
@@ -108,14 +115,7 @@ func members() kind[job.Members] {
 }
 
 func oneRow() kind[int64] {
-	k := transform(count(), func(v int64) (int64, error) {
-		if v != 1 {
-			return 0, fmt.Errorf("must be 1, not %d: where a unit has several rows, say dataset.fold or dataset.cap", v)
-		}
-		return v, nil
-	})
-	k.label, k.schema = "1", schema{"const": 1}
-	return k
+	return only(1, "where a unit has several rows, say dataset.fold or dataset.cap")
 }
 
 // unitName is a word or a few that stand in the middle of a sentence.
@@ -178,8 +178,7 @@ var column = sync.OnceValue(func() kind[job.Column] {
 
 func frame() kind[job.Frame] {
 	return object(
-		fileKey("path",
-			func(f *job.Frame) *string { return &f.Path },
+		key("path", filePath(), func(f *job.Frame) *string { return &f.Path },
 			"A CSV file with a header and one line for each ultimate unit. ${NAME} is replaced", required(), example("frame.csv")),
 		key("records", text(), func(f *job.Frame) *string { return &f.Records },
 			"The column of the frame with the public number of records in the unit", required(), example("schools")),

@@ -13,8 +13,7 @@ import (
 
 var lookup = sync.OnceValue(func() kind[job.Lookup] {
 	return object(
-		fileKey("path",
-			func(l *job.Lookup) *string { return &l.Path },
+		key("path", filePath(), func(l *job.Lookup) *string { return &l.Path },
 			"A public CSV file with a header, relative to the job file, not made from the data. ${NAME} is replaced", required(),
 			example("zones.csv"), out("the content of the file counts")),
 		key("key", text(), func(l *job.Lookup) *string { return &l.Key },

@@ -3,7 +3,6 @@ package language
 import (
 	"fmt"
 	"math/big"
-	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
@@ -74,7 +73,7 @@ func drawn() []variant[job.Sample] {
 				"Which wave this is. The first is 1", required(), example(`"$(wave)"`)),
 		}},
 		{string(job.Kept), "The draw of an earlier job that kept it", []field[job.Sample]{
-			key("id", sampleID(), func(s *job.Sample) *string { return &s.ID },
+			key("id", hexadecimal(32), func(s *job.Sample) *string { return &s.ID },
 				"The id of the draw. Ledger, data set, relation, unit and table must be the same", required(),
 				example(`"5f1c0de2a7b94c3e8d6f0a1b2c3d4e5f"`))}},
 	}
@@ -115,11 +114,4 @@ func stage() kind[job.Stage] {
 		key("if_fewer", choice(job.FewerRefuse, job.FewerAll), func(s *job.Stage) *job.IfFewer { return &s.IfFewer },
 			"Below a unit that holds fewer: refuse the job, or take all", otherwise("refuse"), example("all")),
 	)
-}
-
-// sampleID is the id of a kept draw.
-func sampleID() kind[string] {
-	return transform(pattern("32 hexadecimal digits", `^[0-9A-Fa-f]{32}$`), func(s string) (string, error) {
-		return strings.ToLower(s), nil
-	})
 }

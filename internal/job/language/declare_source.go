@@ -11,18 +11,15 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/say/problem"
 )
 
 func source() kind[job.Source] {
 	return object(
-		fileKey("path",
-			func(s *job.Source) *string { return &s.Path },
+		key("path", filePath(), func(s *job.Source) *string { return &s.Path },
 			"A file, a folder or a glob, relative to the job file, or an address such as s3://bucket/folder (docs/tables.md). "+
 				"${NAME} is replaced. A job says this key, postgres or iceberg", example("schools.parquet"), out("the content says what was read")),
-		fileKey("iceberg",
-			func(s *job.Source) *string { return &s.Path },
+		key("iceberg", filePath(), func(s *job.Source) *string { return &s.Path },
 			"The folder of an Apache Iceberg table, or one of its metadata files, relative to the job file, or an address such as "+
 				"s3://bucket/warehouse/city/trips. ${NAME} is replaced", example("warehouse/city/trips"), out("the content says what was read")),
 		key("snapshot", snapshotID(), func(s *job.Source) *int64 { return &s.Snapshot },
@@ -92,29 +89,23 @@ func delimiter() kind[rune] {
 
 // database is the address of a PostgreSQL database. A password in it would be in the job file.
 func database() kind[job.Secret] {
-	return kind[job.Secret]{label: "address of a database", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
-		read: func(c *cursor, p lang.Place, into *job.Secret) bool {
-			const like = "for example postgres://reader@db.example.org/registry"
-			text, ok := c.expanded(p, "must be an address such as postgres://reader@db.example.org/registry")
-			if !ok {
-				return false
-			}
-			u, err := url.Parse(text) // whose error would quote the address
-			if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-				return c.Wrong(p, like, "must be an address that begins with postgres://")
-			}
-			if _, said := u.User.Password(); said || address.Credential(text) && u.User.Username() == "" || u.Query().Has("password") ||
-				u.Query().Has("sslpassword") {
-				return c.Wrong(p, "say it in PGPASSWORD, or in the file ~/.pgpass", "must not hold a password")
-			}
-			*into = job.NewSecret(text)
-			return true
-		}}
+	const like = "postgres://reader@db.example.org/registry"
+	return expanded("address of a database", "an address such as "+like, func(_ *cursor, text string) (to job.Secret, hint, wrong string) {
+		u, err := url.Parse(text) // whose error would quote the address
+		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+			return to, "for example " + like, "must be an address that begins with postgres://"
+		}
+		if _, said := u.User.Password(); said || address.Credential(text) && u.User.Username() == "" || u.Query().Has("password") ||
+			u.Query().Has("sslpassword") {
+			return to, "say it in PGPASSWORD, or in the file ~/.pgpass", "must not hold a password"
+		}
+		return job.NewSecret(text), "", ""
+	})
 }
 
 // statement is a text of several lines.
 func statement() kind[string] {
-	return scalar("text of an SQL query", schema{"type": "string", "minLength": 1, "maxLength": maxText}, func(text string) (string, error) {
+	return scalar("text of an SQL query", anyText, func(text string) (string, error) {
 		_, err := checkText(strings.NewReplacer("\n", " ", "\r", " ", "\t", " ").Replace(text))
 		return strings.TrimRight(text, " \r\n\t;"), err
 	})

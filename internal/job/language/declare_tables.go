@@ -7,12 +7,19 @@ import (
 	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
-// same describes a key of a table: it means what it means for the only table.
-func same(key string) string { return "As dataset." + key + " for a single table" }
-
 func dataTable() kind[job.DataTable] {
+	keys := datasetKeys()
+	same := func(name string, opts ...option) field[job.DataTable] { // a key that means what it means for the only table
+		f := held(fieldOf(keys, name), func(t *job.DataTable) *job.Dataset { return &t.Dataset })
+		f.Doc, f.Example = "As dataset."+name+" for a single table", ""
+		declare(&f.Declared, opts)
+		return f
+	}
+	derive := same("derive")
+	derive.Doc = "Columns that are computed from others, by name. as may also fold the rows that the same unit has in another table: " +
+		"count(visits where year == 2025), sum(visits.cost)"
 	return object(
-		key("source", source(), func(t *job.DataTable) *job.Source { return &t.Source }, same("source"), required()),
+		same("source", required()),
 		key("unit", object(
 			key("column", text(), func(u *job.Unit) *string { return &u.Column },
 				"The column of this table that names the unit of a row, if it is not dataset.unit.column", example("patient")),
@@ -29,31 +36,11 @@ func dataTable() kind[job.DataTable] {
 			}
 			return is
 		}),
-		key("columns", named(column(), "NAME", checkText, func(c *job.Column, n string) { c.Name = n }),
-			func(t *job.DataTable) *[]job.Column { return &t.Columns }, same("columns"), required()).with(func(t *job.DataTable) any {
-			return factsByName(column(), inFile(&t.Dataset))
-		}),
-		key("lookups", named(lookup(), "NAME", checkName, func(l *job.Lookup, n string) { l.Name = n }),
-			func(t *job.DataTable) *[]job.Lookup { return &t.Lookups }, same("lookups")).with(
-			func(t *job.DataTable) any { return lookupFacts(&t.Dataset) }),
+		same("columns", required()), same("lookups"),
 		key("join", byName(taken(), "TABLE", checkName), func(t *job.DataTable) *[]job.Named[[]string] { return &t.Join },
 			"Columns that the rows take from another table, by its name: those of the row that the same unit has there",
 			example("{persons: [age_band, region]}")),
-		key("derive", named(derived(), "NAME", checkText, func(c *job.Column, n string) { c.Name, c.Derived = n, derivedOf(c) }),
-			func(t *job.DataTable) *[]job.Column { return &t.Derive },
-			"Columns that are computed from others, by name. as may also fold the rows that the same unit has in another table: "+
-				"count(visits where year == 2025), sum(visits.cost)").with(func(t *job.DataTable) any {
-			return factsByName(derived(), derivedFacts(&t.Dataset))
-		}),
-		key("fold", byName(foldBy(), "COLUMN", checkText), func(t *job.DataTable) *[]job.Named[job.FoldBy] { return &t.Fold },
-			same("fold")).with(func(t *job.DataTable) any {
-			if t.OneRow {
-				return nil // it follows
-			}
-			declared := byName(foldBy(), "COLUMN", checkText)
-			return declared.fact(&t.Fold)
-		}),
-		key("cap", optional(capped()), func(t *job.DataTable) **job.Cap { return &t.Cap }, same("cap")),
+		derive, same("fold"), same("cap"),
 	)
 }
 

@@ -93,7 +93,7 @@ func optional[V any](k kind[V]) kind[*V] {
 
 // text is any text. Numbers and booleans must be quoted.
 func text() kind[string] {
-	k := scalar("text", schema{"type": "string", "minLength": 1, "maxLength": maxText}, checkText)
+	k := scalar("text", anyText, checkText)
 	read := k.read
 	k.read = func(c *cursor, p lang.Place, into *string) bool {
 		switch p.Node.Tag {
@@ -107,6 +107,8 @@ func text() kind[string] {
 
 // maxText is the longest text, in characters.
 const maxText = 4096
+
+var anyText = schema{"type": "string", "minLength": 1, "maxLength": maxText}
 
 func checkText(s string) (string, error) {
 	switch {
@@ -176,20 +178,29 @@ func pattern(label, expr string) kind[string] {
 	})
 }
 
-// sha256Hex is the SHA-256 of a file.
-func sha256Hex() kind[string] {
-	return transform(pattern("64 hexadecimal digits", `^[0-9A-Fa-f]{64}$`), func(s string) (string, error) { return strings.ToLower(s), nil })
+// hexadecimal is a number of so many hexadecimal digits, in lower case.
+func hexadecimal(digits int) kind[string] {
+	return transform(pattern(fmt.Sprintf("%d hexadecimal digits", digits), fmt.Sprintf(`^[0-9A-Fa-f]{%d}$`, digits)),
+		func(s string) (string, error) { return strings.ToLower(s), nil })
 }
 
 // choice is one of a few words.
 func choice[V ~string](words ...V) kind[V] {
+	label := fmt.Sprint(words[0])
+	for _, w := range words[1:] {
+		label += ", " + string(w)
+	}
+	if len(words) > 1 {
+		label = "one of " + label
+	}
+	return oneWord(label, words...)
+}
+
+// oneWord is a choice that problems describe by label.
+func oneWord[V ~string](label string, words ...V) kind[V] {
 	list := make([]string, len(words))
 	for i, w := range words {
 		list[i] = string(w)
-	}
-	label := strings.Join(list, ", ")
-	if len(list) > 1 {
-		label = "one of " + label
 	}
 	return kind[V]{label: label, schema: schema{"enum": list}, read: func(c *cursor, p lang.Place, into *V) bool {
 		if *into = V(p.Node.Value); p.Node.Kind != yaml.ScalarNode || !slices.Contains(list, p.Node.Value) {
@@ -249,49 +260,31 @@ func size() kind[int64] {
 		})
 }
 
-// handling is a rule as one word, or a mapping with the value to impute.
-func handling(words ...job.Rule) kind[job.Handling] {
-	word := choice(words...)
-	form := object(key("impute", value(), func(h *job.Handling) *string { return &h.Text },
-		"The public value that takes the place of one that cannot be used", required()))
-	label := word.label + ", or {impute: value}"
-	return kind[job.Handling]{label: label, schema: schema{"anyOf": []schema{word.schema, form.schema}},
-		read: func(c *cursor, p lang.Place, into *job.Handling) bool {
-			switch {
-			case p.Node.Kind == yaml.MappingNode:
-				before := len(c.Problems)
-				into.Rule = job.Impute
-				return form.read(c, p, into) && len(c.Problems) == before
-			case p.Node.Kind == yaml.ScalarNode && slices.Contains(words, job.Rule(p.Node.Value)):
-				into.Rule = job.Rule(p.Node.Value)
-				return true
-			case p.Node.Kind == yaml.ScalarNode && p.Node.Value == string(job.Impute):
-				return c.Wrong(p, "write {impute: value}", "does not say which value to impute")
-			}
-			var known []string
-			for _, w := range words {
-				known = append(known, string(w))
-			}
-			return c.Wrong(p, problem.DidYouMean(p.Node.Value, known), "must be %s, not %s", label, lang.ShapeOf(p.Node))
-		}}
-}
-
-// wordOr is a mapping, or one word that stands for a value. with names what the mapping holds.
-func wordOr[V any](word string, meaning V, with string, mapping kind[V]) kind[V] {
+// orMapping is a value of one kind, or a mapping that says more.
+func orMapping[V any](label string, plain, mapping kind[V]) kind[V] {
 	k := mapping
-	k.label, k.schema = word+", or mapping", schema{"anyOf": []schema{{"const": word}, mapping.schema}}
+	k.label, k.schema = label, schema{"anyOf": []schema{plain.schema, mapping.schema}}
 	k.read = func(c *cursor, p lang.Place, into *V) bool {
-		switch {
-		case p.Node.Kind == yaml.MappingNode:
+		if p.Node.Kind == yaml.MappingNode {
 			return mapping.read(c, p, into)
-		case p.Node.Kind == yaml.ScalarNode && p.Node.Value == word:
-			*into = meaning
-			return true
 		}
-		return c.Wrong(p, problem.DidYouMean(p.Node.Value, []string{word}), "must be %s, or a mapping with %s, not %s", word, with,
-			lang.ShapeOf(p.Node))
+		return plain.read(c, p, into)
 	}
 	return k
+}
+
+// handling is a rule as one word, or a mapping with the value to impute.
+func handling(words ...job.Rule) kind[job.Handling] {
+	label := choice(words...).label + ", or {impute: value}"
+	word := transform(oneWord(label, words...), func(r job.Rule) (job.Handling, error) { return job.Handling{Rule: r}, nil })
+	form := object(key("impute", value(), func(h *job.Handling) *string { return &h.Text },
+		"The public value that takes the place of one that cannot be used", required()))
+	imputed := kind[job.Handling]{schema: form.schema, read: func(c *cursor, p lang.Place, into *job.Handling) bool {
+		before := len(c.Problems)
+		into.Rule = job.Impute
+		return form.read(c, p, into) && len(c.Problems) == before
+	}}
+	return orMapping(label, word, imputed)
 }
 
 // take is a number of units, or the word all.
@@ -387,4 +380,16 @@ func count() kind[int64] {
 		}
 		return r.Num().Int64(), nil
 	})
+}
+
+// only is the whole number n, with the reason why it is no other.
+func only(n int64, why string) kind[int64] {
+	k := transform(count(), func(v int64) (int64, error) {
+		if v != n {
+			return 0, fmt.Errorf("must be %d, not %d: %s", n, v, why)
+		}
+		return v, nil
+	})
+	k.label, k.schema = fmt.Sprint(n), schema{"const": n}
+	return k
 }

@@ -91,6 +91,11 @@ func held[P, T any](f field[P], at func(*T) *P) field[T] {
 		read: func(c *cursor, p lang.Place, into *T) { f.read(c, p, at(into)) }}
 }
 
+// fieldOf returns the declared key of a name.
+func fieldOf[T any](fields []field[T], name string) field[T] {
+	return fields[slices.IndexFunc(fields, func(f field[T]) bool { return f.Name == name })]
+}
+
 // object is a mapping with declared keys, all of them known. One with a problem is
 // kept: what could be read of it is still checked, so that all problems come in one
 // pass.

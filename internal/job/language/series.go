@@ -2,7 +2,8 @@ package language
 
 import (
 	"math/big"
-	"slices"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/lang"
@@ -55,28 +56,25 @@ func periodsOfUnit() kind[job.PeriodsOfUnit] {
 
 // seriesRow is a word, or a mapping with one number.
 func seriesRow() kind[job.SeriesRow] {
-	words := []string{string(job.Month), string(job.Quarter), string(job.Year), string(job.Running), string(job.YearToDate)}
-	numbered := object(
-		key("rolling", count(), func(n *[2]int64) *int64 { return &n[0] }, "The sum of so many periods up to this one", example("12")),
-		key("change", count(), func(n *[2]int64) *int64 { return &n[1] }, "The difference from so many periods before", example("12")),
-	)
-	label := "one of month, quarter, year, running, year-to-date, {rolling: 12}, {change: 12}"
-	return kind[job.SeriesRow]{label: label, schema: schema{"anyOf": []schema{{"enum": words}, numbered.schema}}, nested: numbered.nested,
-		suffix: "[].",
-		read: func(c *cursor, p lang.Place, into *job.SeriesRow) bool {
-			if slices.Contains(words, p.Node.Value) {
-				into.Kind = job.SeriesKind(p.Node.Value)
-				return true
-			}
-			var n [2]int64
-			if len(p.Node.Content) == 2 && numbered.read(c, p, &n) {
-				if *into = (job.SeriesRow{Kind: job.Rolling, N: n[0]}); n[1] > 0 {
-					*into = job.SeriesRow{Kind: job.Change, N: n[1]}
-				}
-				return into.N > 0
-			}
-			return c.Wrong(p, problem.DidYouMean(p.Node.Value, words), "must be %s, not %s", label, lang.ShapeOf(p.Node))
-		}}
+	const label = "one of month, quarter, year, running, year-to-date, {rolling: 12}, {change: 12}"
+	month, quarter, year := job.SeriesKind(job.Month), job.SeriesKind(job.Quarter), job.SeriesKind(job.Year)
+	word := transform(oneWord(label, month, quarter, year, job.Running, job.YearToDate),
+		func(k job.SeriesKind) (job.SeriesRow, error) { return job.SeriesRow{Kind: k}, nil })
+	long := func(of job.SeriesKind, doc string) field[job.SeriesRow] {
+		rows := transform(count(), func(n int64) (job.SeriesRow, error) { return job.SeriesRow{Kind: of, N: n}, nil })
+		return key(string(of), rows, func(r *job.SeriesRow) *job.SeriesRow { return r }, doc, example("12"))
+	}
+	numbered := object(long(job.Rolling, "The sum of so many periods up to this one"),
+		long(job.Change, "The difference from so many periods before"))
+	k := orMapping(label, word, numbered)
+	k.suffix, k.facts = "[].", nil
+	k.read = func(c *cursor, p lang.Place, into *job.SeriesRow) bool {
+		if p.Node.Kind != yaml.MappingNode || len(p.Node.Content) != 2 {
+			return word.read(c, p, into)
+		}
+		return numbered.read(c, p, into) && into.N > 0
+	}
+	return k
 }
 
 // series finds what is wrong with the series of a job (P31).

@@ -1,13 +1,10 @@
 package language
 
 import (
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/data/store/address"
 	"github.com/dprelease/dprelease/internal/job"
@@ -50,58 +47,43 @@ func (c *cursor) expand(p lang.Place) (string, bool) {
 	return out, ok
 }
 
-// expanded reads a text and replaces its variables. what is the problem of a value that
-// is no text.
-func (c *cursor) expanded(p lang.Place, what string) (string, bool) {
-	if p.Node.Kind != yaml.ScalarNode {
-		return "", c.Wrong(p, "", "%s", what)
-	}
-	if _, err := checkText(p.Node.Value); err != nil {
-		return "", c.Wrong(p, "", "%s", err)
-	}
-	return c.expand(p)
-}
-
-// fileKey declares a key that names a file, joined to the folder of the job.
-// Variables are replaced.
-func fileKey[T any](name string, joined func(*T) *string, doc string, opts ...option) field[T] {
-	path := kind[string]{label: "path", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText}}
-	f := key(name, path, joined, doc, opts...)
-	f.read = func(c *cursor, p lang.Place, into *T) {
-		text, ok := c.path(p)
-		if !ok {
-			return
+// expanded is a text in which variables are replaced; like describes it. take makes a value of it, or says what is wrong with it:
+// no problem quotes the text, which may hold a password.
+func expanded[V any](label, like string, take func(c *cursor, text string) (v V, hint, wrong string)) kind[V] {
+	return kind[V]{label: label, schema: anyText, read: func(c *cursor, p lang.Place, into *V) bool {
+		if !c.isScalar(p, like) {
+			return false
 		}
-		*joined(into) = c.join(text)
-	}
-	return f
+		if _, err := checkText(p.Node.Value); err != nil {
+			return c.Wrong(p, "", "%s", err)
+		}
+		text, ok := c.expand(p)
+		if !ok {
+			return false
+		}
+		v, hint, wrong := take(c, text)
+		if wrong != "" {
+			return c.Wrong(p, hint, "%s", wrong)
+		}
+		*into = v
+		return true
+	}}
 }
 
-// folder is the path of a file or folder, in which variables are replaced.
-func folder() kind[string] {
-	return kind[string]{label: "path", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
-		read: func(c *cursor, p lang.Place, into *string) bool {
-			text, ok := c.path(p)
-			if ok {
-				*into = c.join(text)
-			}
-			return ok
-		}}
-}
-
-// path reads a path or an address, in which variables are replaced. One with a credential is
+// filePath is a path or an address, joined to the folder of the job. One with a credential is
 // refused here, so that no plan, report or record of a ledger ever holds it.
-func (c *cursor) path(p lang.Place) (text string, ok bool) {
-	text, ok = c.expanded(p, "must be a path, not "+lang.ShapeOf(p.Node))
-	if ok && address.Credential(text) {
-		return "", c.Wrong(p, "say it where the SDK of the store looks for it, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "+
-			"or in PGPASSWORD", "must not hold a credential")
-	}
-	if ok && address.Foreign(text) {
-		return "", c.Wrong(p, "download the file first, and say its path",
-			"must be a path, or an address that begins with %s://: no other store is read", strings.Join(address.Known, "://, "))
-	}
-	return text, ok
+func filePath() kind[string] {
+	return expanded("path", "a path", func(c *cursor, text string) (path, hint, wrong string) {
+		switch {
+		case address.Credential(text):
+			return "", "say it where the SDK of the store looks for it, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in PGPASSWORD",
+				"must not hold a credential"
+		case address.Foreign(text):
+			return "", "download the file first, and say its path", "must be a path, or an address that begins with " +
+				strings.Join(address.Known, "://, ") + "://: no other store is read"
+		}
+		return c.join(text), "", ""
+	})
 }
 
 // join joins a path to the folder of the job. An address of object storage stays as it is.
@@ -122,23 +104,16 @@ var ledgerSchemes = []string{"sqlite:", "postgres://", "postgresql://"}
 // not joined to the job's folder here: ledger.ParseAddress does that, and does it
 // once. The address may hold a password, so no problem repeats it.
 func ledgerAddress() kind[job.Secret] {
-	return kind[job.Secret]{label: "address of a ledger", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
-		read: func(c *cursor, p lang.Place, into *job.Secret) bool {
-			text, ok := c.expanded(p, "must be an address such as sqlite:ledger.db")
-			if !ok {
-				return false
-			}
-			i := slices.IndexFunc(ledgerSchemes, func(s string) bool { return strings.HasPrefix(text, s) })
-			if i < 0 {
-				return c.Wrong(p, fmt.Sprintf("for example sqlite:ledger.db or %s…", ledgerSchemes[1]), "must begin with %s",
-					strings.Join(ledgerSchemes, " or "))
-			}
-			if scheme := ledgerSchemes[i]; text == scheme {
-				return c.Wrong(p, "", "names no ledger after %s", scheme)
-			} else if scheme == ledgerSchemes[0] && address.Credential(text) {
-				return c.Wrong(p, "name a file of this machine", "must not hold the address of a store, nor a credential")
-			}
-			*into = job.NewSecret(text)
-			return true
-		}}
+	return expanded("address of a ledger", "an address such as sqlite:ledger.db", func(_ *cursor, text string) (a job.Secret, hint, wrong string) {
+		i := slices.IndexFunc(ledgerSchemes, func(s string) bool { return strings.HasPrefix(text, s) })
+		switch {
+		case i < 0:
+			return a, "for example sqlite:ledger.db or " + ledgerSchemes[1] + "…", "must begin with " + strings.Join(ledgerSchemes, " or ")
+		case text == ledgerSchemes[i]:
+			return a, "", "names no ledger after " + text
+		case i == 0 && address.Credential(text):
+			return a, "name a file of this machine", "must not hold the address of a store, nor a credential"
+		}
+		return job.NewSecret(text), "", ""
+	})
 }

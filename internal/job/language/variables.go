@@ -29,7 +29,7 @@ func variableKind() kind[job.Variable] {
 
 // regularExpression is a regular expression in the syntax of Go.
 func regularExpression() kind[string] {
-	return scalar("regular expression", schema{"type": "string", "minLength": 1, "maxLength": maxText}, func(text string) (string, error) {
+	return scalar("regular expression", anyText, func(text string) (string, error) {
 		if _, err := regexp.Compile(text); err != nil {
 			return "", fmt.Errorf("must be a regular expression, not %s", problem.Shown(text))
 		}
