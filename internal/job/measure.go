@@ -1,14 +1,10 @@
 package job
 
-import (
-	"math/big"
-)
-
 // Measure pays for releases of the job's own that say what a cap, or the bounds of a column, leave
 // out. They are planned, priced and made like any other release.
 type Measure struct {
-	Epsilon, Rho *big.Rat // one of them
-	AtMost       int64    // of a cap: units with more rows count as having so many
+	Guarantee       // without a δ
+	AtMost    int64 // of a cap: units with more rows count as having so many
 }
 
 // UnitRows is the column that says how many rows a unit has. It exists where a cap is measured, and

@@ -13,7 +13,7 @@ import (
 func capRows() kind[job.CapRows] {
 	n := count()
 	form := object(
-		key("private", measuredBounds(), func(c *job.Choice) *job.Measure { return &c.Private },
+		key("private", measured(), func(c *job.Choice) *job.Measure { return &c.Private },
 			"What the choice may cost on the population, beside the releases", required(), example(`{epsilon: "0.05"}`)),
 		key("at_most", count(), func(c *job.Choice) *int64 { return &c.Private.AtMost },
 			"The largest cap that may be chosen, up to 720. A large number adds noise", required(), example("50")),

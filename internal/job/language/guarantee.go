@@ -13,29 +13,33 @@ import (
 
 // guarantee is a mapping with epsilon and delta, or with rho.
 var guarantee = sync.OnceValue(func() kind[job.Guarantee] {
-	epsilon := func(opts ...option) field[job.Guarantee] {
-		return key("epsilon", amount(span{lo: "0", loOpen: true}), func(g *job.Guarantee) **big.Rat { return &g.Epsilon },
+	return spending(func(g *job.Guarantee) *job.Guarantee { return g },
+		key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *job.Guarantee) **big.Rat { return &g.Delta },
+			"δ; in a release in rho that at which the report translates it", otherwise("0"), example(`"1e-7"`)))
+})
+
+// spending is a mapping with epsilon or with rho, and other keys.
+func spending[T any](at func(*T) *job.Guarantee, more ...field[T]) kind[T] {
+	epsilon := func(opts ...option) field[T] {
+		return key("epsilon", amount(span{lo: "0", loOpen: true}), func(of *T) **big.Rat { return &at(of).Epsilon },
 			"ε, an exact decimal number", append(opts, example(`"0.5"`))...)
 	}
-	rho := func(opts ...option) field[job.Guarantee] {
-		return key("rho", amount(span{lo: "0", hi: "1000000", loOpen: true}), func(g *job.Guarantee) **big.Rat { return &g.Rho },
-			"ρ of zero-concentrated differential privacy, instead of epsilon. In a release, delta beside it says at which δ the report "+
-				"translates it", append(opts, example(`"0.1"`))...)
+	rho := func(opts ...option) field[T] {
+		return key("rho", amount(span{lo: "0", hi: "1000000", loOpen: true}), func(of *T) **big.Rat { return &at(of).Rho },
+			"ρ of zero-concentrated differential privacy, instead of epsilon", append(opts, example(`"0.1"`))...)
 	}
-	delta := key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *job.Guarantee) **big.Rat { return &g.Delta },
-		"δ", otherwise("0"), example(`"1e-7"`))
-	form := object(epsilon(), delta, rho())
+	with := func(these ...field[T]) []field[T] { return append(these, more...) }
+	form, point, concentrated := object(with(epsilon(), rho())...), object(with(epsilon(required()))...), with(rho(required()))
 	form.schema["oneOf"] = []schema{{"required": []string{"epsilon"}}, {"required": []string{"rho"}}}
-	point, concentrated := object(epsilon(required()), delta), []field[job.Guarantee]{rho(required()), delta}
 	facts := form.facts
-	form.facts = func(g *job.Guarantee) any {
-		is := facts(g).(canon)
-		if g.Rho != nil {
+	form.facts = func(of *T) any {
+		is := facts(of).(canon)
+		if at(of).Rho != nil {
 			delete(is, "epsilon") // it is worked out, and an answer
 		}
 		return is
 	}
-	form.read = func(c *cursor, p lang.Place, into *job.Guarantee) bool {
+	form.read = func(c *cursor, p lang.Place, into *T) bool {
 		if !says(p.Node, "rho") {
 			return point.read(c, p, into)
 		}
@@ -51,7 +55,7 @@ var guarantee = sync.OnceValue(func() kind[job.Guarantee] {
 		return ok
 	}
 	return form
-})
+}
 
 // says reports whether a mapping has a key.
 func says(n *yaml.Node, key string) bool {

@@ -15,31 +15,24 @@ import (
 // mostMeasured bounds AtMost: beyond it the noise in the number of rows exceeds what is left out.
 const mostMeasured = 1000
 
-// measured are the keys that a measure of either kind has.
-func measured() []field[job.Measure] {
-	return []field[job.Measure]{
-		key("epsilon", amount(span{lo: "0", loOpen: true}), func(m *job.Measure) **big.Rat { return &m.Epsilon },
-			"What the measure may cost, beside the releases", example(`"0.05"`)),
-		key("rho", amount(span{lo: "0", hi: "1000000", loOpen: true}), func(m *job.Measure) **big.Rat { return &m.Rho },
-			"The same in ρ, instead of epsilon", example(`"0.001"`)),
-	}
+// measured declares the price of a measure, beside other keys.
+func measured(more ...field[job.Measure]) kind[job.Measure] {
+	return spending(func(m *job.Measure) *job.Guarantee { return &m.Guarantee }, more...)
 }
-
-func measuredBounds() kind[job.Measure] { return object(measured()...) }
 
 // measureOfBounds is the key of a column that pays for what lies at its bounds.
 func measureOfBounds() field[job.Column] {
-	return key("measure", optional(measuredBounds()), func(c *job.Column) **job.Measure { return &c.Measure },
+	return key("measure", optional(measured()), func(c *job.Column) **job.Measure { return &c.Measure },
 		"Pays for two releases: which shares of the values lie at lower and at upper, or beyond them. Each costs half",
 		example(`{epsilon: "0.05"}`))
 }
 
 func measuredCap() kind[job.Measure] {
-	return object(append(measured(), key("at_most", count(), func(m *job.Measure) *int64 { return &m.AtMost },
-		"Units with more rows count as having so many. A large number adds noise", required(), example("50")))...)
+	return measured(key("at_most", count(), func(m *job.Measure) *int64 { return &m.AtMost },
+		"Units with more rows count as having so many. A large number adds noise", required(), example("50")))
 }
 
-// part is the guarantee of one of several releases that share a measure.
+// partOf is the guarantee of one of several releases that share a measure.
 func partOf(m *job.Measure, of int64) job.Guarantee {
 	share := func(x *big.Rat) *big.Rat {
 		if x == nil {
@@ -71,10 +64,7 @@ func (k *checker) measures() {
 // measure reports what is wrong with a measure by itself.
 func (k *checker) measure(path string, m *job.Measure) bool {
 	switch {
-	case (m.Epsilon == nil) == (m.Rho == nil):
-		if !k.unread(path) {
-			k.wrong(path, `say epsilon: "0.05"`, "needs epsilon or rho, and not both")
-		}
+	case m.Epsilon == nil && m.Rho == nil: // told already
 	case (path == job.CapMeasure || path == job.CapChoice) && m.AtMost < 2:
 		if !k.unread(path) {
 			k.wrong(job.Key(path, "at_most"), "", "must be at least 2: it tells units with one row from others")

@@ -104,7 +104,8 @@ var ledgerSchemes = []string{"sqlite:", "postgres://", "postgresql://"}
 // not joined to the job's folder here: ledger.ParseAddress does that, and does it
 // once. The address may hold a password, so no problem repeats it.
 func ledgerAddress() kind[job.Secret] {
-	return expanded("address of a ledger", "an address such as sqlite:ledger.db", func(_ *cursor, text string) (a job.Secret, hint, wrong string) {
+	const like = "an address such as sqlite:ledger.db"
+	return expanded("address of a ledger", like, func(_ *cursor, text string) (a job.Secret, hint, wrong string) {
 		i := slices.IndexFunc(ledgerSchemes, func(s string) bool { return strings.HasPrefix(text, s) })
 		switch {
 		case i < 0:
