@@ -42,7 +42,7 @@ type shape struct {
 	params
 	cells linear.Cells
 	sum   sdk.Column // zero when counting
-	units linear.Units
+	units sdk.Units
 }
 
 func parse(req sdk.PlanRequest) (*shape, error) {

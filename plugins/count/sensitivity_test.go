@@ -149,7 +149,8 @@ func (w world) cells(t *testing.T, f *linear.Form, records []record) []int64 {
 // declared returns the declaration of the query.
 func (w world) declared(f *linear.Form) (l1, l2 privacy.Sensitivity, cells int64) {
 	q := f.Queries[0]
-	return q.Reach.Sensitivity(f.Cells.Units(w.req.Public, q.Values...))
+	c := q.Reach.Claim(f.Cells.Units(w.req.Public, q.Values...))
+	return c.L1, c.L2, c.Coordinates
 }
 
 // Neighbouring tables never differ by more than the declared sensitivity, in

@@ -40,8 +40,8 @@ func NewCells(public sdk.Public, by []string, own ...string) (Cells, error) {
 
 // Units returns how the rows of a unit lie in the cells. A row without one of values is in no
 // cell.
-func (c Cells) Units(public sdk.Public, values ...sdk.Column) Units {
-	u := Units{Cells: int64(c.N), Groups: 1, Rows: 1}
+func (c Cells) Units(public sdk.Public, values ...sdk.Column) sdk.Units {
+	u := sdk.Units{Cells: int64(c.N), Groups: 1, Rows: 1}
 	for _, g := range c.Groups {
 		// Out of a single cell a row can only vanish. A neighbour cannot change an immutable
 		// column (P11).

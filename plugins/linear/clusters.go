@@ -101,7 +101,7 @@ func (t *clusterTotals) product(cell, x, y int) int64 {
 // A row adds a whole number v with low ≤ v ≤ high to the first part and to the total of one
 // cluster. The second part is the sum over the clusters of T², T held to ±most, divided by d and
 // rounded down; most ≥ max(|low|, |high|). Proof: interval.proof.md.
-func Squares(low, high, most, d int64) Reach {
+func Squares(low, high, most, d int64) sdk.Reach {
 	m := max(-low, high)
 	one := overUp(new(big.Int).Sub(times(whole(2), times(whole(most), whole(m))), times(whole(m), whole(m))), d)
 	return besideProducts(Box([2]int64{low, high}), one, 1)
@@ -114,10 +114,10 @@ func overUp(a *big.Int, b int64) *big.Int {
 
 // besideProducts adds parts to the reach of others, which a row that comes or goes moves by so
 // much together, whatever the other rows are.
-func besideProducts(r Reach, move *big.Int, parts int) Reach {
+func besideProducts(r sdk.Reach, move *big.Int, parts int) sdk.Reach {
 	square := times(move, move)
 	return Beneath(r,
-		Reach{Parts: parts, Touch: parts, Arrive: norms(move, square), Replace: norms(times(whole(2), move), times(whole(4), square))})
+		sdk.Reach{Parts: parts, Touch: parts, Arrive: norms(move, square), Replace: norms(times(whole(2), move), times(whole(4), square))})
 }
 
 // products are the sums over clusters of z², z·n and n², where a row has z and n ≥ |z|.
@@ -131,7 +131,7 @@ const products = 3
 // one cluster it adds z = a − b and n = a + b. The other parts are the sums over the clusters of
 // z², z·n and n², z and n held to ±most, divided by d and rounded to zero. Proof:
 // interval.proof.md.
-func Products(each, most, d int64) Reach {
+func Products(each, most, d int64) sdk.Reach {
 	// Each product moves by at most 2·most·each.
 	one := overUp(times(whole(2), times(whole(most), whole(each))), d)
 	return besideProducts(Simplex(2, 2, each), times(whole(products), one), products)

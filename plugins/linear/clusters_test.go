@@ -96,7 +96,7 @@ func TestReachOfClusters(t *testing.T) {
 		name  string
 		make  func(Cells) (Query, error)
 		cells Cells
-		twin  Reach
+		twin  sdk.Reach
 		near  float64 // the worst pair moves by so much of what is declared
 	}{
 		{"total", total, whole, Squared(-2, 2, 28), 0.9},
@@ -110,13 +110,13 @@ func TestReachOfClusters(t *testing.T) {
 			t.Fatal(c.name, err)
 		}
 		u := c.cells.Units(req.Public, q.Values...)
-		l1, l2, _ := q.Reach.Sensitivity(u)
+		claim := q.Reach.Claim(u)
+		l1, l2 := claim.L1, claim.L2
 		twin := l1.ReplaceOne
 		if c.twin.Arrive.L1.Int64() == 1 { // the sums alone, without products
 			twin *= 2. / 3
 		} else {
-			one, _, _ := c.twin.Sensitivity(u)
-			twin = one.ReplaceOne
+			twin = c.twin.Claim(u).L1.ReplaceOne
 		}
 		var worst, come float64
 		moved := func(a, b []clusterRow) (float64, float64) {

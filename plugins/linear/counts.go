@@ -26,7 +26,7 @@ func NewCounts(req sdk.PlanRequest, rows int64) (Counts, error) {
 }
 
 // OneOf is the reach of a row that counts in at most one of the parts.
-func (c Counts) OneOf(parts int) Reach {
+func (c Counts) OneOf(parts int) sdk.Reach {
 	return Simplex(parts, 1, c.Lattice.Value(1, c.Lattice.Most))
 }
 

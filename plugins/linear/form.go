@@ -18,7 +18,7 @@ type Query struct {
 	// Values are the columns that the query reads. A row in which one of them is missing
 	// is in no cell.
 	Values []sdk.Column
-	Reach  Reach
+	Reach  sdk.Reach
 	// Add adds the vectors of the rows to sums, where the parts of a cell lie side by side. The
 	// vector of a row must depend on that row alone and keep to Reach.
 	Add func(b Block, sums []int64)
@@ -103,9 +103,7 @@ func form(req sdk.PlanRequest, maker Maker) (*Form, []sdk.Claim, error) {
 		if q.Reach.Arrive.L1.Sign() == 0 {
 			return nil, nil, errors.New("column: no row adds anything that noise could hide; the bounds are too close together")
 		}
-		var c sdk.Claim
-		c.L1, c.L2, c.Coordinates = q.Reach.Sensitivity(f.Cells.Units(req.Public, q.Values...))
-		claims = append(claims, c)
+		claims = append(claims, q.Reach.Claim(f.Cells.Units(req.Public, q.Values...)))
 	}
 	return f, claims, nil
 }

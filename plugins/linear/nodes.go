@@ -54,7 +54,7 @@ func NewNodes(req sdk.PlanRequest, iv *Interval, rows int64) *Nodes {
 func (k *Nodes) N() int { return len(k.at) }
 
 // Reach is the reach of a row that counts in at most one of the parts.
-func (k *Nodes) Reach(parts int) Reach { return Simplex(parts*len(k.at), 2, k.One) }
+func (k *Nodes) Reach(parts int) sdk.Reach { return Simplex(parts*len(k.at), 2, k.One) }
 
 // Add counts a row of this weight.
 func (k *Nodes) Add(weight float64, sums []int64) {

@@ -141,13 +141,9 @@ var luckyMargins = struct{ laplace, squares, gaussian luckyMargin }{
 
 // noisesOf lists the noises of the queries of an event.
 func noisesOf(e privacy.Event) []Noise {
-	events := []privacy.Event{e}
-	if all, ok := e.(privacy.Compose); ok {
-		events = all.Events
-	}
-	out := make([]Noise, len(events))
-	for i, e := range events {
-		out[i] = noiseOf(e)
+	var out []Noise
+	for _, e := range sdk.NoisesOf(e) {
+		out = append(out, noiseOf(e))
 	}
 	return out
 }
@@ -156,23 +152,10 @@ var errOtherPlan = errors.New("the plan is not one of this mechanism's")
 
 // planned reads the noises of a plan, which must have been made from the same request.
 func planned(e privacy.Event, claims []sdk.Claim) ([]Noise, error) {
-	noises := noisesOf(e)
-	if len(noises) != len(claims) {
+	if !sdk.Chosen(e, claims) {
 		return nil, errOtherPlan
 	}
-	for i, n := range noises {
-		var own privacy.Event
-		switch e := n.Event.(type) {
-		case privacy.DiscreteLaplace:
-			own = privacy.DiscreteLaplace{Scale: e.Scale, Sensitivity: claims[i].L1}
-		case privacy.DiscreteGaussian:
-			own = privacy.DiscreteGaussian{Sigma: e.Sigma, Sensitivity: claims[i].L2, Coordinates: claims[i].Coordinates}
-		}
-		if own == nil || own != n.Event {
-			return nil, errOtherPlan
-		}
-	}
-	return noises, nil
+	return noisesOf(e), nil
 }
 
 // Noises are the noises of the queries of a plan.

@@ -44,9 +44,7 @@ func target(delta float64, under ...privacy.Relation) sdk.PlanRequest {
 
 // claimOf returns the declaration of sums of numbers in [0, 1] by many groups, for units in k of them.
 func claimOf(k int64) sdk.Claim {
-	var c sdk.Claim
-	c.L1, c.L2, c.Coordinates = Scalar(0, 1<<20).Sensitivity(Units{Cells: 1000, Groups: k, Rows: 1, Switches: true, Leaves: true})
-	return c
+	return Scalar(0, 1<<20).Claim(sdk.Units{Cells: 1000, Groups: k, Rows: 1, Switches: true, Leaves: true})
 }
 
 // Auto takes the smaller noise, and what it takes meets the target under every relation;

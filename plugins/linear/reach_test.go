@@ -3,11 +3,11 @@ package linear
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -39,7 +39,7 @@ func vectorsOf(rows [][]int64, least, most int) [][]int64 {
 }
 
 // unitsOf are all whole vectors that a unit can add.
-func unitsOf(rows [][]int64, u Units) [][]int64 {
+func unitsOf(rows [][]int64, u sdk.Units) [][]int64 {
 	parts, cells := len(rows[0]), int(u.Cells)
 	least := 1
 	inCell := vectorsOf(rows, least, int(u.Rows))
@@ -72,7 +72,7 @@ func unitsOf(rows [][]int64, u Units) [][]int64 {
 }
 
 // moved is the largest move over all pairs of units.
-func moved(units [][]int64, u Units, parts int, rel privacy.Relation) (l1, l2 float64, coordinates int64) {
+func moved(units [][]int64, u sdk.Units, parts int, rel privacy.Relation) (l1, l2 float64, coordinates int64) {
 	zero := make([]int64, len(units[0]))
 	for _, a := range units {
 		others := units
@@ -118,11 +118,11 @@ func between(low, high int64) (rows [][]int64) {
 
 // reaches are small examples of each kind, with all rows that keep to it.
 func reaches() map[string]struct {
-	reach Reach
+	reach sdk.Reach
 	rows  [][]int64
 } {
 	type example = struct {
-		reach Reach
+		reach sdk.Reach
 		rows  [][]int64
 	}
 	all := map[string]example{}
@@ -156,7 +156,7 @@ func reaches() map[string]struct {
 }
 
 // worlds are all ways for the rows of a unit to lie in up to four cells.
-func worlds() (all []Units) {
+func worlds() (all []sdk.Units) {
 	for cells := int64(1); cells <= 4; cells++ {
 		for groups := int64(1); groups <= 2; groups++ {
 			for rows := int64(1); rows <= 2; rows++ {
@@ -164,9 +164,9 @@ func worlds() (all []Units) {
 					if groups*rows > 1 && !leaves {
 						continue // Cells.Units never says so
 					}
-					all = append(all, Units{cells, groups, rows, cells > 1, leaves})
+					all = append(all, sdk.Units{Cells: cells, Groups: groups, Rows: rows, Switches: cells > 1, Leaves: leaves})
 					if groups*rows == 1 && cells > 1 {
-						all = append(all, Units{cells, 1, 1, false, leaves})
+						all = append(all, sdk.Units{Cells: cells, Groups: 1, Rows: 1, Leaves: leaves})
 					}
 				}
 			}
@@ -176,12 +176,12 @@ func worlds() (all []Units) {
 }
 
 // exceeded describes a move that a claim leaves out, or returns "".
-func exceeded(l1, l2 privacy.Sensitivity, coordinates int64, rows [][]int64, u Units) string {
+func exceeded(c sdk.Claim, rows [][]int64, u sdk.Units) string {
 	units := unitsOf(rows, u)
 	for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
 		x, y, n := moved(units, u, len(rows[0]), rel)
-		if x > l1.Under(rel) || y > l2.Under(rel) || n > coordinates {
-			return fmt.Sprintf("%s: moves by %v, %v in %d numbers; declared %v, %v in %d", rel, x, y, n, l1.Under(rel), l2.Under(rel), coordinates)
+		if x > c.L1.Under(rel) || y > c.L2.Under(rel) || n > c.Coordinates {
+			return fmt.Sprintf("%s: moves by %v, %v in %d numbers; declared %v, %v in %d", rel, x, y, n, c.L1.Under(rel), c.L2.Under(rel), c.Coordinates)
 		}
 	}
 	return ""
@@ -194,8 +194,9 @@ func TestSensitivityOfAllUnits(t *testing.T) {
 	pairs := 0
 	for name, x := range reaches() {
 		for _, u := range tier.Some(worlds(), 7) {
-			l1, l2, coordinates := x.reach.Sensitivity(u)
-			if why := exceeded(l1, l2, coordinates, x.rows, u); why != "" {
+			c := x.reach.Claim(u)
+			l1, l2 := c.L1, c.L2
+			if why := exceeded(c, x.rows, u); why != "" {
 				t.Fatalf("%s, %+v: %s", name, u, why)
 			}
 			units := unitsOf(x.rows, u)
@@ -226,13 +227,14 @@ func TestSensitivityIsThatOfP22(t *testing.T) {
 			for r := int64(1); r <= 3; r++ {
 				m, w := float64(max(-b[0], b[1])), float64(max(b[1], 0)-min(b[0], 0))
 				x, y := float64(k*r), float64(r)
-				l1, l2, _ := Scalar(b[0], b[1]).Sensitivity(Units{2 * k, k, r, true, true})
+				c := Scalar(b[0], b[1]).Claim(sdk.Units{Cells: 2 * k, Groups: k, Rows: r, Switches: true, Leaves: true})
+				l1, l2 := c.L1, c.L2
 				want1 := privacy.Sensitivity{AddRemove: x * m, ReplaceOne: math.Max(2*x*m, x*w)}
 				want2 := privacy.Sensitivity{AddRemove: math.Sqrt(float64(k)) * y * m, ReplaceOne: math.Max(math.Sqrt(float64(2*k))*y*m, math.Sqrt(float64(k))*y*w)}
 				if l1 != want1 || math.Abs(l2.AddRemove/want2.AddRemove-1) > 1e-15 || math.Abs(l2.ReplaceOne/want2.ReplaceOne-1) > 1e-15 {
 					t.Errorf("%v, k %d, r %d: %v and %v, want %v and %v", b, k, r, l1, l2, want1, want2)
 				}
-				alone, _, _ := Scalar(b[0], b[1]).Sensitivity(Units{1, 1, r, false, true})
+				alone := Scalar(b[0], b[1]).Claim(sdk.Units{Cells: 1, Groups: 1, Rows: r, Leaves: true}).L1
 				if alone != (privacy.Sensitivity{AddRemove: y * m, ReplaceOne: y * w}) {
 					t.Errorf("%v, r %d, one cell: %v, want %v and %v", b, r, alone, y*m, y*w)
 				}
@@ -243,71 +245,49 @@ func TestSensitivityIsThatOfP22(t *testing.T) {
 
 // Twins: each leaves one step of the argument out, and is refuted.
 func TestBrokenSensitivities(t *testing.T) {
-	type claim = func(Reach, Units) (l1, l2 privacy.Sensitivity, coordinates int64)
-	with := func(change func(*Reach, *Units)) claim {
-		return func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {
+	type claim = func(sdk.Reach, sdk.Units) sdk.Claim
+	with := func(change func(*sdk.Reach, *sdk.Units)) claim {
+		return func(r sdk.Reach, u sdk.Units) sdk.Claim {
 			change(&r, &u)
-			return r.Sensitivity(u)
+			return r.Claim(u)
 		}
 	}
 	for name, broken := range map[string]claim{
-		"one group":           with(func(_ *Reach, u *Units) { u.Groups = 1 }),
-		"one row":             with(func(_ *Reach, u *Units) { u.Rows = 1 }),
-		"nobody switches":     with(func(_ *Reach, u *Units) { u.Switches = false }),
-		"nobody vanishes":     with(func(_ *Reach, u *Units) { u.Leaves = false }),
-		"switch counted once": with(func(r *Reach, u *Units) { u.Cells = u.Groups }),
-		"swap as often as there are rows": func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {
-			l1, l2, n := r.Sensitivity(u) // Δ_replace·k·r, which P22 says is wrong
-			l1.ReplaceOne = up(times(whole(u.Groups*u.Rows), r.Replace.L1))
-			return l1, l2, n
+		"one group":           with(func(_ *sdk.Reach, u *sdk.Units) { u.Groups = 1 }),
+		"one row":             with(func(_ *sdk.Reach, u *sdk.Units) { u.Rows = 1 }),
+		"nobody switches":     with(func(_ *sdk.Reach, u *sdk.Units) { u.Switches = false }),
+		"nobody vanishes":     with(func(_ *sdk.Reach, u *sdk.Units) { u.Leaves = false }),
+		"switch counted once": with(func(r *sdk.Reach, u *sdk.Units) { u.Cells = u.Groups }),
+		"swap as often as there are rows": func(r sdk.Reach, u sdk.Units) sdk.Claim {
+			c := r.Claim(u) // Δ_replace·k·r, which P22 says is wrong
+			c.L1.ReplaceOne, _ = times(whole(u.Groups*u.Rows), r.Replace.L1).Float64()
+			return c
 		},
-		"replaced counts as added": func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {
-			l1, l2, n := r.Sensitivity(u)
-			l1.ReplaceOne, l2.ReplaceOne = l1.AddRemove, l2.AddRemove
-			return l1, l2, n
+		"replaced counts as added": func(r sdk.Reach, u sdk.Units) sdk.Claim {
+			c := r.Claim(u)
+			c.L1.ReplaceOne, c.L2.ReplaceOne = c.L1.AddRemove, c.L2.AddRemove
+			return c
 		},
-		"root of the rows": func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {
-			l1, l2, n := r.Sensitivity(u) // √(k·r) in the place of √k·r: rows of a cell do not lie apart
-			l2.AddRemove = root(times(whole(u.Groups*u.Rows), r.Arrive.Square))
-			return l1, l2, n
+		"root of the rows": func(r sdk.Reach, u sdk.Units) sdk.Claim {
+			c := r.Claim(u) // √(k·r) in the place of √k·r: rows of a cell do not lie apart
+			square, _ := times(whole(u.Groups*u.Rows), r.Arrive.Square).Float64()
+			c.L2.AddRemove = math.Sqrt(square)
+			return c
 		},
-		"half of the numbers": func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {
-			l1, l2, n := r.Sensitivity(u)
-			return l1, l2, n / 2
+		"half of the numbers": func(r sdk.Reach, u sdk.Units) sdk.Claim {
+			c := r.Claim(u)
+			c.Coordinates /= 2
+			return c
 		},
 	} {
 		caught := false
 		for _, x := range reaches() {
 			for _, u := range worlds() {
-				l1, l2, coordinates := broken(x.reach, u)
-				caught = caught || exceeded(l1, l2, coordinates, x.rows, u) != ""
+				caught = caught || exceeded(broken(x.reach, u), x.rows, u) != ""
 			}
 		}
 		if !caught {
 			t.Errorf("%s: not refuted", name)
 		}
-	}
-}
-
-// What is charged is rounded up, never down (P17), also beyond the digits of a float64.
-func TestRounding(t *testing.T) {
-	for _, x := range []int64{1, 2, 3, 4, 9, 1 << 53, 1<<53 + 1, 1<<62 + 1, math.MaxInt64} {
-		if f := up(whole(x)); f < float64(x) && float64(x) <= math.MaxInt64 {
-			t.Errorf("%d became %v", x, f)
-		}
-	}
-	// The root is the least float64 whose square, in whole numbers and fractions, is not below x.
-	square := func(f float64) *big.Rat { r := new(big.Rat).SetFloat64(f); return r.Mul(r, r) }
-	for x := int64(1); x < math.MaxInt64/3; x += 1 + x/7 {
-		xx := times(whole(x), whole(x))
-		for _, n := range []*big.Int{whole(x), xx, plus(xx, whole(1)), times(whole(math.MaxInt64-x), whole(math.MaxInt64))} {
-			f, exact := root(n), new(big.Rat).SetInt(n)
-			if square(f).Cmp(exact) < 0 || square(math.Nextafter(f, 0)).Cmp(exact) >= 0 {
-				t.Errorf("the root of %d became %v", n, f)
-			}
-		}
-	}
-	if up(whole(1<<53+1)) != 1<<53+2 || root(whole(9)) != 3 || root(whole(2)) != math.Sqrt2 {
-		t.Errorf("%v, %v, %v", up(whole(1<<53+1)), root(whole(9)), root(whole(2)))
 	}
 }

@@ -26,7 +26,7 @@ func squaredRows(low, high, d int64) (rows [][]int64) {
 func TestReachOfSquares(t *testing.T) {
 	type example struct {
 		name          string
-		reach, forget Reach
+		reach, forget sdk.Reach
 		rows          [][]int64
 	}
 	var all []example
@@ -57,12 +57,10 @@ func TestReachOfSquares(t *testing.T) {
 			if u.Cells > 2 || len(x.rows) > 7 && u.Groups*u.Rows > 2 {
 				continue // as many vectors as a test can try
 			}
-			l1, l2, n := x.reach.Sensitivity(u)
-			if why := exceeded(l1, l2, n, x.rows, u); why != "" {
+			if why := exceeded(x.reach.Claim(u), x.rows, u); why != "" {
 				t.Errorf("%s, %+v: %s", x.name, u, why)
 			}
-			l1, l2, n = x.forget.Sensitivity(u)
-			refuted[x.name] = refuted[x.name] || exceeded(l1, l2, n, x.rows, u) != ""
+			refuted[x.name] = refuted[x.name] || exceeded(x.forget.Claim(u), x.rows, u) != ""
 		}
 	}
 	for _, x := range all {
@@ -76,7 +74,8 @@ func TestReachOfSquares(t *testing.T) {
 // values, but for the rounding.
 func TestSquaresAreFree(t *testing.T) {
 	m := int64(1 << 30)
-	l1, l2, _ := Squared(-m, m, 2*m).Sensitivity(Units{Cells: 1, Groups: 1, Rows: 1})
+	c := Squared(-m, m, 2*m).Claim(sdk.Units{Cells: 1, Groups: 1, Rows: 1})
+	l1, l2 := c.L1, c.L2
 	if l1.ReplaceOne != float64(2*m) || l2.ReplaceOne > float64(2*m)+4 {
 		t.Errorf("%v and %v", l1.ReplaceOne, l2.ReplaceOne)
 	}

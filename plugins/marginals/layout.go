@@ -171,7 +171,7 @@ func (l *layout) steps(sigma []float64, rows float64) error {
 //
 // A row has one node of every attribute, with a weight that the lattice holds to its
 // bounds, and adds the contrasts of its cell to every residual. Proof: marginals.proof.md.
-func (l *layout) reach() linear.Reach {
+func (l *layout) reach() sdk.Reach {
 	_, t := l.lattice.Ends(1, 1)
 	weight := new(big.Int).Mul(big.NewInt(t), big.NewInt(t))
 	come, sides := new(big.Int), new(big.Int)
@@ -193,9 +193,9 @@ func (l *layout) reach() linear.Reach {
 	come.Mul(come, weight)
 	stay.Mul(stay, weight)
 	sides.Mul(sides, big.NewInt(t))
-	return linear.Reach{
+	return sdk.Reach{
 		Parts: l.size, Touch: l.size,
-		Arrive:  linear.Norms{L1: sides, Square: come},
-		Replace: linear.Norms{L1: new(big.Int).Lsh(sides, 1), Square: stay},
+		Arrive:  sdk.Norms{L1: sides, Square: come},
+		Replace: sdk.Norms{L1: new(big.Int).Lsh(sides, 1), Square: stay},
 	}
 }

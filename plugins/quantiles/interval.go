@@ -48,7 +48,7 @@ func (s *search) prepare(req sdk.PlanRequest) error {
 	if d := req.Public.Design; d.EqualWeights && d.SampleSize > 0 && len(s.cells.Groups) == 0 && !units.Leaves {
 		s.rows = float64(d.SampleSize)
 	} else {
-		l1, _, _ := linear.Simplex(1, 1, s.heaviest).Sensitivity(units)
+		l1 := linear.Simplex(1, 1, s.heaviest).Claim(units).L1
 		scale, err := sdk.LaplaceScale(sdk.Largest(l1, req.Public.SampleRelations), req.Target.Epsilon*countShare*(1-0x1p-46))
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -36,21 +37,6 @@ func NoiseTail(e privacy.Event, probability float64) float64 {
 		return math.Ceil(math.Sqrt2*math.Erfinv(1-probability)*e.Sigma - 0.5)
 	}
 	return math.Inf(1)
-}
-
-// firstDeviation returns the deviation of the noise in the first vector of a release.
-func firstDeviation(e privacy.Event) float64 {
-	if all, ok := e.(privacy.Compose); ok {
-		return NoiseDeviation(all.Events[0])
-	}
-	return NoiseDeviation(e)
-}
-
-// Claim is the sensitivity of a vector: how far it moves between neighbours in the L1 and in the L2 norm, and
-// how many of its numbers may differ.
-type Claim struct {
-	L1, L2      privacy.Sensitivity
-	Coordinates int64
 }
 
 func (c Claim) gaussian(sigma float64) privacy.DiscreteGaussian {
@@ -121,7 +107,7 @@ func ChooseNoise(kind string, claims []Claim, req PlanRequest) (privacy.Event, e
 		return l, nil
 	}
 	g, err := gaussianNoise(claims, under, req.Target)
-	if err != nil || firstDeviation(g) >= firstDeviation(l) {
+	if err != nil || NoiseDeviation(NoisesOf(g)[0]) >= NoiseDeviation(NoisesOf(l)[0]) {
 		return l, nil
 	}
 	return g, nil
@@ -140,9 +126,30 @@ func lessAtRho(claims []Claim, laplace privacy.Event, under []privacy.Relation) 
 		}
 		rho, _ := cost[0].Float64()
 		// Each query costs L2²/2σ².
-		if Largest(claims[0].L2, under)*math.Sqrt(float64(len(claims))/(2*rho)) >= firstDeviation(laplace) {
+		if Largest(claims[0].L2, under)*math.Sqrt(float64(len(claims))/(2*rho)) >= NoiseDeviation(NoisesOf(laplace)[0]) {
 			return false
 		}
 	}
 	return true
+}
+
+// NoisesOf lists the noises of the vectors of a release, in order, of an event that ChooseNoise made.
+func NoisesOf(e privacy.Event) []privacy.Event {
+	if all, ok := e.(privacy.Compose); ok {
+		return all.Events
+	}
+	return []privacy.Event{e}
+}
+
+// Chosen reports whether an event has, for each claim in order, Laplace or Gaussian noise for that sensitivity.
+func Chosen(e privacy.Event, claims []Claim) bool {
+	return slices.EqualFunc(NoisesOf(e), claims, func(e privacy.Event, c Claim) bool {
+		switch e := e.(type) {
+		case privacy.DiscreteLaplace:
+			return e.Sensitivity == c.L1
+		case privacy.DiscreteGaussian:
+			return e.Sensitivity == c.L2 && e.Coordinates == c.Coordinates
+		}
+		return false
+	})
 }

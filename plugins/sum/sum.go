@@ -109,7 +109,7 @@ type total struct {
 	lattice       linear.Lattice
 	additive      *linear.Additive
 	interval      *linear.Interval
-	units         linear.Units
+	units         sdk.Units
 	each          int64 // how many rows a row counts as
 	offset, scale float64
 }

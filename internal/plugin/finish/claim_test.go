@@ -9,8 +9,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// P22 stands twice in the project, once for plugins that add up and once for the host. Where both speak of the same vectors they say
-// the same.
+// The host finds the reach of expressions, and plugins/linear that of its own vectors. Where both speak of the same vectors they say the same.
 func TestClaimsAreThoseOfLinear(t *testing.T) {
 	stays := group("a", "b", "c")
 	stays.Immutable = true
@@ -43,9 +42,7 @@ func TestClaimsAreThoseOfLinear(t *testing.T) {
 					}
 					units := cells.Units(public)
 					units.Leaves = true // the host plans as for rows that may vanish
-					var want sdk.Claim
-					want.L1, want.L2, want.Coordinates = reach.Sensitivity(units)
-					if got := q.Claims[0]; got != want {
+					if got, want := q.Claims[0], reach.Claim(units); got != want {
 						t.Errorf("%s, %d places, by %v, cap %+v: %+v, and linear says %+v", fmt.Sprint(ranges), places, columns, limit, got, want)
 					}
 					cases++

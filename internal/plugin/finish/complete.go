@@ -25,21 +25,8 @@ func Read(plan sdk.Plan, params []byte, public sdk.Public) (*Queries, error) {
 	if err != nil {
 		return nil, err
 	}
-	calls := callsOf(plan.Event)
-	if len(calls) != len(q.Claims) || !slices.Equal(q.Columns, plan.Columns) {
+	if !sdk.Chosen(plan.Event, q.Claims) || !slices.Equal(q.Columns, plan.Columns) {
 		return nil, errOther
-	}
-	for i, c := range q.Claims {
-		same := false
-		switch e := calls[i].(type) {
-		case privacy.DiscreteLaplace:
-			same = e.Sensitivity == c.L1
-		case privacy.DiscreteGaussian:
-			same = e.Sensitivity == c.L2 && e.Coordinates == c.Coordinates
-		}
-		if !same {
-			return nil, errOther
-		}
 	}
 	return q, nil
 }
@@ -137,18 +124,10 @@ func (q *Queries) chosen(plan sdk.Plan) (queries []sdk.Query, noise []sdk.NoiseC
 	return queries, noise
 }
 
-// callsOf lists the noises of an event that ChooseNoise made.
-func callsOf(e privacy.Event) []privacy.Event {
-	if all, ok := e.(privacy.Compose); ok {
-		return all.Events
-	}
-	return []privacy.Event{e}
-}
-
 // deviations are further columns of a finish: of a noisy sum that is called n, n_sd is the standard deviation of its noise.
 func deviations(e privacy.Event, f *sdk.Finish) (out []sdk.Constant) {
 	columns := columnsOf(f)
-	for k, call := range callsOf(e) {
+	for k, call := range sdk.NoisesOf(e) {
 		for i, unit := range f.Noise[k].Units {
 			name := f.Noise[k].Columns[i] + "_sd"
 			if !slices.ContainsFunc(columns, func(c formula.Column) bool { return c.Name == name }) {
@@ -161,7 +140,7 @@ func deviations(e privacy.Event, f *sdk.Finish) (out []sdk.Constant) {
 
 // errors are the expected errors of the output columns that are a noisy sum as it is.
 func (q *Queries) errors(plan sdk.Plan) (out []sdk.ExpectedError) {
-	calls, columns := callsOf(plan.Event), columnsOf(plan.Finish)
+	calls, columns := sdk.NoisesOf(plan.Event), columnsOf(plan.Finish)
 	for _, o := range plan.Output {
 		f, err := expression(o, columns)
 		said := slices.ContainsFunc(plan.Errors, func(e sdk.ExpectedError) bool { return e.Field == o.Name })
@@ -175,7 +154,7 @@ func (q *Queries) errors(plan sdk.Plan) (out []sdk.ExpectedError) {
 			}
 			c, unit := q.all[k].coordinates[at], n.Units[at]
 			e := sdk.ExpectedError{Field: o.Name, NoiseSD: unit * sdk.NoiseDeviation(calls[k]), Half95: unit * sdk.NoiseTail(calls[k], 0.05)}
-			if rows := float64(q.units.rows); q.all[k].norm == nil && len(q.all[k].splits) == 0 {
+			if rows := float64(q.units.Rows); q.all[k].norm == nil && len(q.all[k].splits) == 0 {
 				e.Linear = &sdk.Linear{Low: rows * math.Min(c.Low, 0), High: rows * math.Max(c.High, 0), Scale: q.units.scale}
 			} else {
 				e.SamplingNote = "sampling moves the sums of this mechanism by amounts that are not public"

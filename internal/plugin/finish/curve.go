@@ -191,7 +191,7 @@ func (c curve) by(o curve) (out curve, ok bool) {
 //
 // Where values of the column lie between its bounds, a row adds a vector that is no longer than arrive, and two rows of one place, or
 // one and none, differ by at most swap. Proof: query.proof.md. // P39
-func (q *query) narrow(i *interval) (arrive, swap *length) {
+func (q *query) narrow(i *interval) (arrive, swap *sdk.Norms) {
 	if len(q.coordinates) > mostCurves {
 		return nil, nil
 	}
@@ -248,7 +248,7 @@ func (q *query) narrow(i *interval) (arrive, swap *length) {
 		}
 	}
 	if arrive = longer(one, square, h1, h2); !outward {
-		arrive.square.Mul(arrive.one, arrive.one)
+		arrive.Square.Mul(arrive.L1, arrive.L1)
 	}
 	if !straight {
 		return arrive, nil
@@ -260,13 +260,13 @@ func (q *query) narrow(i *interval) (arrive, swap *length) {
 	return arrive, longer(one, square, product(ratio(2), h1), product(ratio(4), h2))
 }
 
-// longer is the length of whole numbers that are away from a vector by another one, rounded up. It takes L1 norms, and the
+// longer bounds the length of whole numbers that are away from a vector by another one, rounded up. It takes L1 norms, and the
 // squares of L2 norms.
-func longer(one, square, away, awaySquare *big.Rat) *length {
+func longer(one, square, away, awaySquare *big.Rat) *sdk.Norms {
 	whole := func(x *big.Rat) *big.Int { return new(big.Int).Quo(x.Num(), x.Denom()) }
 	root := new(big.Int).Sqrt(new(big.Int).Add(whole(product(square, awaySquare)), big.NewInt(1)))
 	both := new(big.Rat).SetInt(double(root.Add(root, big.NewInt(1))))
-	return &length{whole(added(one, away)), whole(added(square, awaySquare, both))}
+	return &sdk.Norms{L1: whole(added(one, away)), Square: whole(added(square, awaySquare, both))}
 }
 
 // holder holds the finite values of a column to its bounds.

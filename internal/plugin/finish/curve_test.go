@@ -74,7 +74,7 @@ func vectors(t *testing.T, rng *rand.Rand, q *Queries, low, high float64) (out [
 }
 
 // longest are the lengths of the longest vector, and of the longest difference of two of them, or one and 0.
-func longest(all [][]int64) (arrive, swap length) {
+func longest(all [][]int64) (arrive, swap sdk.Norms) {
 	var most [2][2]int64
 	for i, a := range all {
 		for k, b := range slices.Concat([][]int64{make([]int64, len(a))}, all[:i]) {
@@ -88,10 +88,10 @@ func longest(all [][]int64) (arrive, swap length) {
 			}
 		}
 	}
-	return length{big.NewInt(most[0][0]), big.NewInt(most[0][1])}, length{big.NewInt(most[1][0]), big.NewInt(most[1][1])}
+	return sdk.Norms{L1: big.NewInt(most[0][0]), Square: big.NewInt(most[0][1])}, sdk.Norms{L1: big.NewInt(most[1][0]), Square: big.NewInt(most[1][1])}
 }
 
-func beyond(l, bound length) bool { return l.one.Cmp(bound.one) > 0 || l.square.Cmp(bound.square) > 0 }
+func beyond(l, bound sdk.Norms) bool { return l.L1.Cmp(bound.L1) > 0 || l.Square.Cmp(bound.Square) > 0 }
 
 // P39: no row whose numbers are curves of one column adds more than its reach, and no two differ by more, whatever floats, bounds, weights
 // and the lattice do to it. The reach is often smaller than the box. Twins that forget one end, the lattice, what is held, which way it bends
@@ -111,22 +111,22 @@ func TestReachAlongACurve(t *testing.T) {
 			continue
 		}
 		own := q.all[0]
-		r := own.reach()
+		r, along := own.reach()
 		arrive, swap := longest(vectors(t, rng, q, low, high))
-		if beyond(arrive, r.arrive) || beyond(swap, r.swap) {
+		if beyond(arrive, r.Arrive) || beyond(swap, r.Replace) {
 			t.Fatalf("%+v on [%v, %v], weights %v: moves by %v and %v, claimed %v and %v", own.coordinates, low, high, q.weights, arrive, swap,
-				r.arrive, r.swap)
+				r.Arrive, r.Replace)
 		}
-		if r.along {
+		if along {
 			smaller++
 		}
 		if own.along == nil {
 			continue
 		}
-		if beyond(swap, r.arrive) && r.along {
+		if beyond(swap, r.Arrive) && along {
 			refuted["arrive as swap"]++
 		}
-		if beyond(swap, length{double(r.arrive.one), double(r.arrive.square)}) {
+		if beyond(swap, sdk.Norms{L1: double(r.Arrive.L1), Square: double(r.Arrive.Square)}) {
 			refuted["both sides of 0"]++
 		}
 		if q.weights != [2]float64{1, 1} {
@@ -158,7 +158,7 @@ func TestReachAlongACurve(t *testing.T) {
 }
 
 // ends is the length, rounded up, of the longest vector at some values of the column, where nothing is held or rounded to a lattice.
-func ends(q *query, at ...*big.Rat) length {
+func ends(q *query, at ...*big.Rat) sdk.Norms {
 	one, square := new(big.Rat), new(big.Rat)
 	for _, x := range at {
 		a, b := new(big.Rat), new(big.Rat)
@@ -171,14 +171,14 @@ func ends(q *query, at ...*big.Rat) length {
 	}
 	zero := new(big.Rat)
 	l := *longer(one, square, zero, zero)
-	return length{l.one.Add(l.one, big.NewInt(1)), l.square.Add(l.square, big.NewInt(1))}
+	return sdk.Norms{L1: l.L1.Add(l.L1, big.NewInt(1)), Square: l.Square.Add(l.Square, big.NewInt(1))}
 }
 
 // slack is more than what d numbers gain on a lattice.
-func slack(l length, d int64) length {
-	root := new(big.Int).Sqrt(l.square)
+func slack(l sdk.Norms, d int64) sdk.Norms {
+	root := new(big.Int).Sqrt(l.Square)
 	root.Add(root, big.NewInt(d+1))
-	return length{new(big.Int).Add(l.one, big.NewInt(d)), root.Mul(root, root)}
+	return sdk.Norms{L1: new(big.Int).Add(l.L1, big.NewInt(d)), Square: root.Mul(root, root)}
 }
 
 // A mean's sums of distances from both bounds share a total, as do the three sums of a variance: they cost as much as one count, by

@@ -116,22 +116,22 @@ func NewQueries(plan sdk.Plan, public sdk.Public, by string, epsilon float64) (*
 		if len(own.columns) == 1 {
 			own.along = intervalOf(q.declared[slices.Index(q.Columns, own.columns[0])])
 		}
-		reach := own.reach()
-		if reach.along {
+		reach, along := own.reach()
+		if along {
 			at := slices.Index(q.Columns, own.columns[0])
 			q.held[at] = &holder{low: q.declared[at].Lower, high: q.declared[at].Upper}
 		}
-		if reach.arrive.one.Sign() == 0 {
+		if reach.Arrive.L1.Sign() == 0 {
 			return nil, fmt.Errorf("plan: query %d: no row adds anything that noise could hide: the range or the lattice is wrong", i+1)
 		}
 		if !fits(own.most(), q.units.times, q.room) {
 			return nil, fmt.Errorf("plan: query %d: the lattice is too fine: sums of all rows have no room", i+1)
 		}
-		q.Claims = append(q.Claims, reach.claim(q.units))
-		if numbers += q.units.cells * int64(own.places) * int64(len(own.coordinates)); numbers > 1<<22 {
+		q.Claims = append(q.Claims, reach.Claim(q.units.counted()))
+		if numbers += q.units.Cells * int64(own.places) * int64(len(own.coordinates)); numbers > 1<<22 {
 			return nil, &Refusal{"by: the groups make too many sums"}
 		}
-		own.sums = make([]int64, int(q.units.cells)*int(own.places)*len(own.coordinates))
+		own.sums = make([]int64, int(q.units.Cells)*int(own.places)*len(own.coordinates))
 	}
 	return q, nil
 }

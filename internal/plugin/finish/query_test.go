@@ -329,16 +329,15 @@ func TestBrokenQueries(t *testing.T) {
 		moved = append(moved, w.moves(t))
 	}
 	type claim = func(w world, q *Queries) sdk.Claim
-	with := func(change func(q *Queries, r *reach)) claim {
+	with := func(change func(q *Queries, r *sdk.Reach)) claim {
 		return func(_ world, q *Queries) sdk.Claim {
-			r := q.all[0].reach()
+			r, _ := q.all[0].reach()
 			change(q, &r)
-			return r.claim(q.units)
+			return r.Claim(q.units.counted())
 		}
 	}
-	side := func(least, most int64) length {
-		l := zero()
-		l.side(max(most, 0) - min(least, 0))
+	side := func(least, most int64) (l sdk.Norms) {
+		l.Side(big.NewInt(max(most, 0) - min(least, 0)))
 		return l
 	}
 	for name, broken := range map[string]claim{
@@ -348,26 +347,26 @@ func TestBrokenQueries(t *testing.T) {
 			return sdk.Claim{L1: privacy.Sensitivity{AddRemove: math.Max(-c.low, c.high) * c.inverse, ReplaceOne: width * c.inverse},
 				L2: q.Claims[0].L2}
 		},
-		"high less low": with(func(q *Queries, r *reach) {
+		"high less low": with(func(q *Queries, r *sdk.Reach) {
 			c := q.all[0].coordinates[0]
-			r.swap = zero()
-			r.swap.side(c.most - c.least)
+			r.Replace = sdk.Norms{}
+			r.Replace.Side(big.NewInt(c.most - c.least))
 		}),
-		"without weights": with(func(q *Queries, r *reach) {
+		"without weights": with(func(q *Queries, r *sdk.Reach) {
 			c := q.all[0].coordinates[0]
-			r.swap = side(c.whole(c.Low), c.whole(c.High))
-			r.arrive = zero()
-			r.arrive.side(max(-c.whole(c.Low), c.whole(c.High)))
+			r.Replace = side(c.whole(c.Low), c.whole(c.High))
+			r.Arrive = sdk.Norms{}
+			r.Arrive.Side(big.NewInt(max(-c.whole(c.Low), c.whole(c.High))))
 		}),
-		"rows in one cell": with(func(q *Queries, r *reach) { r.swap = r.arrive }),
-		"one group":        with(func(q *Queries, _ *reach) { q.units.groups = 1 }),
-		"one row":          with(func(q *Queries, _ *reach) { q.units.rows = 1 }),
-		"each row once":    with(func(q *Queries, _ *reach) { q.units.times = 1 }),
-		"nobody switches":  with(func(q *Queries, _ *reach) { q.units.switches = false }),
-		"half the norm": with(func(q *Queries, r *reach) {
+		"rows in one cell": with(func(q *Queries, r *sdk.Reach) { r.Replace = r.Arrive }),
+		"one group":        with(func(q *Queries, _ *sdk.Reach) { q.units.Groups = 1 }),
+		"one row":          with(func(q *Queries, _ *sdk.Reach) { q.units.Rows = 1 }),
+		"each row once":    with(func(q *Queries, _ *sdk.Reach) { q.units.times = 1 }),
+		"nobody switches":  with(func(q *Queries, _ *sdk.Reach) { q.units.Switches = false }),
+		"half the norm": with(func(q *Queries, r *sdk.Reach) {
 			if q.all[0].norm != nil {
 				quarter := func(x *big.Int) *big.Int { return new(big.Int).Rsh(x, 2) }
-				r.arrive.square, r.swap.square = quarter(r.arrive.square), quarter(r.swap.square)
+				r.Arrive.Square, r.Replace.Square = quarter(r.Arrive.Square), quarter(r.Replace.Square)
 			}
 		}),
 	} {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // coordinate is an sdk.Coordinate whose value is number at of the sources.
@@ -225,73 +224,50 @@ func fits(most, times, rows int64) bool {
 	return x.Mul(x, big.NewInt(rows)).BitLen() <= 62
 }
 
-// length bounds a vector of whole numbers: its L1 norm, and the square of its L2 norm.
-type length struct{ one, square *big.Int }
-
-// reach bounds the vectors of rows in one group: what one adds, and what changes where another takes its place or none.
-type reach struct {
-	arrive, swap length
-	parts, touch int64 // the numbers of a group, and those that one row can add to
-	along        bool  // the values of a column must be held to its bounds
-}
-
-// reach finds the bounds of a query. A row may always vanish: nothing is gained by a range that excludes 0. // P24
-func (q *query) reach() reach {
-	r := reach{arrive: zero(), swap: zero(), touch: int64(len(q.coordinates))}
-	r.parts = int64(q.places) * r.touch
+// reach bounds the vectors of rows in one group: what one adds, and what changes where another takes its place or none. A row may
+// always vanish: nothing is gained by a range that excludes 0. Along says that the values of a column must be held to its bounds. // P24
+func (q *query) reach() (r sdk.Reach, along bool) {
+	r = sdk.Reach{Touch: len(q.coordinates), Parts: int(q.places) * len(q.coordinates)}
 	for i := range q.coordinates {
 		c := &q.coordinates[i]
-		r.arrive.side(max(-c.least, c.most))
-		r.swap.side(max(c.most, 0) - min(c.least, 0))
+		r.Arrive.Side(big.NewInt(max(-c.least, c.most)))
+		r.Replace.Side(big.NewInt(max(c.most, 0) - min(c.least, 0)))
 	}
 	if n := q.norm; n != nil {
 		// Σ|v| ≤ √(d·Σv²)
-		d := big.NewInt(r.touch)
-		ball := func(radius int64) length {
+		d := big.NewInt(int64(r.Touch))
+		ball := func(radius int64) sdk.Norms {
 			s := big.NewInt(radius)
 			s.Mul(s, s)
-			return length{one: new(big.Int).Add(new(big.Int).Sqrt(new(big.Int).Mul(d, s)), big.NewInt(1)), square: s}
+			return sdk.Norms{L1: new(big.Int).Add(new(big.Int).Sqrt(new(big.Int).Mul(d, s)), big.NewInt(1)), Square: s}
 		}
-		r.arrive, r.swap = r.arrive.smaller(ball(n.whole)), r.swap.smaller(ball(2*n.whole))
+		r.Arrive, r.Replace = smaller(r.Arrive, ball(n.whole)), smaller(r.Replace, ball(2*n.whole))
 	}
 	if q.along != nil && q.norm == nil {
 		arrive, swap := q.narrow(q.along)
-		for _, l := range [][2]*length{{&r.arrive, arrive}, {&r.swap, swap}} {
+		for _, l := range [][2]*sdk.Norms{{&r.Arrive, arrive}, {&r.Replace, swap}} {
 			if l[1] != nil {
-				r.along = r.along || l[1].one.Cmp(l[0].one) < 0 || l[1].square.Cmp(l[0].square) < 0
-				*l[0] = l[0].smaller(*l[1])
+				along = along || l[1].L1.Cmp(l[0].L1) < 0 || l[1].Square.Cmp(l[0].Square) < 0
+				*l[0] = smaller(*l[0], *l[1])
 			}
 		}
 	}
-	r.arrive.square = smallest(r.arrive.square, new(big.Int).Mul(r.arrive.one, r.arrive.one))
-	twice := length{double(r.arrive.one), double(r.arrive.square)} // of two rows that are never on both sides of 0
+	r.Arrive.Square = smallest(r.Arrive.Square, new(big.Int).Mul(r.Arrive.L1, r.Arrive.L1))
+	apart := sdk.Norms{L1: double(r.Arrive.L1), Square: double(r.Arrive.Square)} // of two rows in different cells
+	twice := apart                                                               // of two rows that are never on both sides of 0
 	if slices.ContainsFunc(q.coordinates, func(c coordinate) bool { return c.least < 0 && c.most > 0 }) {
-		twice.square = double(twice.square)
+		twice.Square = double(twice.Square)
 	}
-	r.swap = r.swap.smaller(twice)
-	if q.places > 1 { // two rows may be in different cells
-		r.swap = r.swap.larger(length{double(r.arrive.one), double(r.arrive.square)})
+	if r.Replace = smaller(r.Replace, twice); q.places > 1 {
+		r.Replace = sdk.Norms{L1: largest(r.Replace.L1, apart.L1), Square: largest(r.Replace.Square, apart.Square)}
 	}
-	return r
+	return r, along
 }
-
-func zero() length { return length{new(big.Int), new(big.Int)} }
 
 func double(x *big.Int) *big.Int { return new(big.Int).Lsh(x, 1) }
 
-// side adds a side to a box.
-func (l length) side(x int64) {
-	side := big.NewInt(x)
-	l.one.Add(l.one, side)
-	l.square.Add(l.square, side.Mul(side, side))
-}
-
-func (l length) smaller(o length) length {
-	return length{smallest(l.one, o.one), smallest(l.square, o.square)}
-}
-
-func (l length) larger(o length) length {
-	return length{largest(l.one, o.one), largest(l.square, o.square)}
+func smaller(a, b sdk.Norms) sdk.Norms {
+	return sdk.Norms{L1: smallest(a.L1, b.L1), Square: smallest(a.Square, b.Square)}
 }
 
 func smallest(a, b *big.Int) *big.Int {
@@ -308,23 +284,22 @@ func largest(a, b *big.Int) *big.Int {
 	return b
 }
 
-// units bounds the rows of one unit. It has rows in at most groups of the cells, and at most rows in each of them. A row counts
-// times over.
+// units bounds the rows of one unit, of which each counts times over. Rows are at most those that the unit has in a group.
 type units struct {
-	cells, groups, rows, times int64
-	switches                   bool    // a replaced unit may be in other groups than before
-	scale                      float64 // a sum times scale stands for the population
+	sdk.Units
+	times int64
+	scale float64 // a sum times scale stands for the population
 }
 
 // unitsOf reads the public facts about units. Without a column of groups there is one.
 func unitsOf(group sdk.Column, limit *sdk.Cap) units {
-	u := units{cells: max(1, int64(len(group.Domain))), groups: 1, rows: 1, times: limit.Each(), scale: 1}
+	u := units{Units: sdk.Units{Cells: max(1, int64(len(group.Domain))), Groups: 1, Rows: 1, Leaves: true}, times: limit.Each(), scale: 1}
 	// Of the rows of a unit that pass, others may be kept: its groups then change though no column does. // P22
-	u.switches = u.cells > 1 && (limit != nil || !group.Immutable)
+	u.Switches = u.Cells > 1 && (limit != nil || !group.Immutable)
 	if limit != nil {
-		u.rows, u.groups = limit.Rows, limit.Groups
+		u.Rows, u.Groups = limit.Rows, limit.Groups
 		if len(group.Domain) == 0 {
-			u.groups = 1 // at most so many rows in all
+			u.Groups = 1 // at most so many rows in all
 		}
 	}
 	return u
@@ -333,53 +308,14 @@ func unitsOf(group sdk.Column, limit *sdk.Cap) units {
 // steps returns how often a range is cut in two by a lattice that the host chooses: noise then spans about a million
 // steps, and the sums of all rows have room. It depends on how many rows each row counts as by the product with rows alone.
 func (u units) steps(coordinates int, epsilon float64, rows int64) int {
-	counts := float64(u.rows) * float64(u.times)
-	moves := float64(coordinates) * float64(u.groups) * counts / epsilon
+	counts := float64(u.Rows) * float64(u.times)
+	moves := float64(coordinates) * float64(u.Groups) * counts / epsilon
 	room := 60 - int(math.Ceil(math.Log2(counts))+math.Ceil(math.Log2(float64(rows))))
 	return min(max(20-int(math.Max(-1000, math.Min(1000, math.Floor(math.Log2(moves))))), 10), 40, room)
 }
 
-// claim is the sensitivity of the sums of all groups: P22 with the vectors of reach.
-func (r reach) claim(u units) sdk.Claim {
-	k, rows := min(u.groups, u.cells), new(big.Int).Mul(big.NewInt(u.rows), big.NewInt(u.times))
-	least := k // of the groups that both versions of a unit have rows in
-	if u.switches {
-		least = max(0, 2*k-u.cells)
-	}
-	move := func(swap, arrive *big.Int) *big.Int {
-		at := func(both int64) *big.Int {
-			x := new(big.Int).Mul(big.NewInt(both), swap)
-			return x.Add(x, new(big.Int).Mul(big.NewInt(2*(k-both)), arrive))
-		}
-		return largest(at(least), at(k))
-	}
-	several := func(x *big.Int) *big.Int { return new(big.Int).Mul(big.NewInt(k), x) }
-	times := func(x, by *big.Int) *big.Int { return new(big.Int).Mul(x, by) }
-	squared := times(rows, rows)
-	c := sdk.Claim{
-		L1: privacy.Sensitivity{AddRemove: up(times(several(r.arrive.one), rows)), ReplaceOne: up(times(move(r.swap.one, r.arrive.one), rows))},
-		L2: privacy.Sensitivity{AddRemove: root(times(several(r.arrive.square), squared)),
-			ReplaceOne: root(times(move(r.swap.square, r.arrive.square), squared))},
-	}
-	touch := min(r.parts, r.touch*min(u.rows*u.times, r.parts))
-	if c.Coordinates = k * min(r.parts, 2*touch); u.switches {
-		c.Coordinates = min(2*k*touch, u.cells*r.parts)
-	}
-	return c
-}
-
-// up is x as a float64, rounded up (P17).
-func up(x *big.Int) float64 {
-	f, _ := new(big.Float).SetPrec(53).SetMode(big.ToPositiveInf).SetInt(x).Float64()
-	return f
-}
-
-// root is the square root of x, rounded up.
-func root(x *big.Int) float64 {
-	f, _ := new(big.Float).SetPrec(400).Sqrt(new(big.Float).SetPrec(400).SetInt(x)).Float64()
-	square := func(f float64) *big.Rat { r := new(big.Rat).SetFloat64(f); return r.Mul(r, r) }
-	for square(f).Cmp(new(big.Rat).SetInt(x)) < 0 {
-		f = math.Nextafter(f, math.Inf(1))
-	}
-	return f
+// counted are the units where a row that counts several times is several rows.
+func (u units) counted() sdk.Units {
+	u.Rows *= u.times
+	return u.Units
 }

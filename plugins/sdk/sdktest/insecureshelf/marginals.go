@@ -47,10 +47,10 @@ func (m margin) form(req sdk.PlanRequest) (*linear.Form, error) {
 	if !m.forgotten {
 		square.Add(square, big.NewInt(1))
 	}
-	norms := linear.Norms{L1: side.Add(side, big.NewInt(1)), Square: square}
+	norms := sdk.Norms{L1: side.Add(side, big.NewInt(1)), Square: square}
 	counts := make([]int64, n)
 	q := linear.Query{
-		Values: []sdk.Column{c}, Reach: linear.Reach{Parts: 1 + n, Touch: 1 + n, Arrive: norms, Replace: norms},
+		Values: []sdk.Column{c}, Reach: sdk.Reach{Parts: 1 + n, Touch: 1 + n, Arrive: norms, Replace: norms},
 		Add: func(b linear.Block, _ []int64) {
 			for i, code := range b.Columns[0].Codes {
 				if b.Cell(i) >= 0 {
