@@ -68,11 +68,18 @@ func Plan(req sdk.PlanRequest, maker Maker) (sdk.Plan, error) {
 	if err != nil {
 		return sdk.Plan{}, err
 	}
+	noises := noisesOf(event)
+	if slices.ContainsFunc(noises, func(n Noise) bool { return n.SD > mostNoise }) {
+		return sdk.Plan{}, errors.New("guarantee: it needs more noise than a host draws; allow a larger epsilon or delta")
+	}
 	return sdk.Plan{
 		Columns: f.Columns(), Event: event, Rows: int64(f.Cells.N * f.PerCell),
-		Output: append(f.Cells.Fields(), f.Output...), Errors: f.Errors(left(noisesOf(event), req.Public.Cap.Each())),
+		Output: append(f.Cells.Fields(), f.Output...), Errors: f.Errors(left(noises, req.Public.Cap.Each())),
 	}, nil
 }
+
+// mostNoise bounds the noise of a sum, in lattice steps. A host draws noise of that scale.
+const mostNoise = 1 << 50
 
 // form makes the form of a request and the claims of its queries.
 func form(req sdk.PlanRequest, maker Maker) (*Form, []sdk.Claim, error) {

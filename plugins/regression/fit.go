@@ -1,14 +1,12 @@
 package regression
 
 import (
-	"errors"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dprelease/dprelease/plugins/features"
 	"github.com/dprelease/dprelease/plugins/linear"
-	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // fit holds the results that follow from the noisy sums. It is post-processing: nothing here sees
@@ -58,30 +56,28 @@ func (l *layout) equations(total []int64) equations {
 	return e
 }
 
-var errSolve = errors.New("the noisy equations could not be solved")
-
 // solve returns the ridge or least-squares fit of the noisy equations.
 //
 // Noise can turn eigenvalues of the matrix small or negative. Those that noise alone
 // can make, up to twice its standard deviation times the root of the size, are raised
 // to that figure. A direction that was raised is weak: what the table says about it is
 // hidden.
-func (l *layout) solve(total []int64) (fit, error) {
+func (l *layout) solve(total []int64, n linear.Noise) (f fit) {
 	e := l.equations(total)
-	p, sd := e.target.Len(), l.noise()
+	p, sd := e.target.Len(), unit(n)
 	ridged := mat.NewSymDense(p, nil)
 	ridged.CopySym(e.products)
 	for j := 1; j < p; j++ {
 		ridged.SetSym(j, j, ridged.At(j, j)+l.params.Ridge*math.Max(1, e.rows))
 	}
 	var eigen mat.EigenSym
-	if !eigen.Factorize(ridged, true) {
-		return fit{}, errSolve
+	if !eigen.Factorize(ridged, true) { // a symmetric matrix of finite numbers always can
+		zeros := make([]float64, p)
+		return fit{coefficients: zeros, noiseErrors: zeros, errors: zeros, weak: p, none: true}
 	}
 	var axes mat.Dense
 	eigen.VectorsTo(&axes)
 	floor := 2 * sd * math.Sqrt(float64(p))
-	var f fit
 	weak := make([]bool, p)
 	inverse := mat.NewDiagDense(p, nil)
 	for k, x := range eigen.Values(nil) {
@@ -105,7 +101,7 @@ func (l *layout) solve(total []int64) (fit, error) {
 	rssNoise *= sd
 	degrees := math.Max(1, e.rows-float64(p))
 	variance := math.Max(rss, rssNoise) / degrees
-	f.rows, f.none = e.rows*l.weight, l.sums.count && linear.Noises(sdk.Plan{Event: l.event})[0].Hides(e.rows, sd)
+	f.rows, f.none = e.rows*l.weight, l.sums.count && n.Hides(e.rows, sd)
 	f.residual = l.target.Half * math.Sqrt(variance)
 	f.residualError = l.target.Half * rssNoise / degrees / (2 * math.Sqrt(variance))
 	if spread := e.squares - e.target.AtVec(0)*e.target.AtVec(0)/math.Max(1, e.rows); spread > 0 {
@@ -129,7 +125,7 @@ func (l *layout) solve(total []int64) (fit, error) {
 	f.coefficients = l.units(w.RawVector().Data)
 	f.coefficients[0] = features.Finite(f.coefficients[0] + l.target.Middle)
 	f.noiseErrors, f.errors = l.standardErrors(&noise), l.standardErrors(&scatter)
-	return f, nil
+	return f
 }
 
 // units turns scaled coefficients into the columns' own units. It does not add the middle

@@ -39,7 +39,7 @@ const (
 	hidden = "the noise hides some combination of the features: use fewer of them, tighter bounds or a larger epsilon"
 )
 
-func (l *layout) result(f fit) sdk.Result {
+func (l *layout) result(f fit, n linear.Noise) []sdk.ResultColumn {
 	text := seen
 	if f.weak > 0 {
 		text = hidden
@@ -52,9 +52,9 @@ func (l *layout) result(f fit) sdk.Result {
 	kind = append(append(kind, "verdict"), slices.Repeat([]string{"fit"}, len(facts))...)
 	rowsError := 0.0
 	if l.sums.count {
-		rowsError = l.noise() * l.weight
+		rowsError = unit(n) * l.weight
 	}
-	about := []float64{float64(f.weak), f.rows, f.residual, f.explained, l.noise() * l.weight}
+	about := []float64{float64(f.weak), f.rows, f.residual, f.explained, unit(n) * l.weight}
 	aboutErrors := []float64{0, rowsError, f.residualError, 0, 0}
 	flags := make([]string, len(kind))
 	column := func(first, second []float64) []float64 {
@@ -68,13 +68,13 @@ func (l *layout) result(f fit) sdk.Result {
 		}
 		return out
 	}
-	return sdk.Result{Columns: []sdk.ResultColumn{
+	return []sdk.ResultColumn{
 		{Name: "kind", Texts: kind}, {Name: "name", Texts: names},
 		{Name: "value", Float64: column(f.coefficients, about)},
 		{Name: "noise_se", Float64: column(f.noiseErrors, aboutErrors)},
 		{Name: "standard_error", Float64: column(f.errors, aboutErrors)},
 		{Name: sdk.FlagField, Texts: flags},
-	}}
+	}
 }
 
 // examples is the number of features that the plan gives figures for.
@@ -83,16 +83,16 @@ const examples = 4
 // expected returns what is known of the noise before any row is read. How far it moves
 // a coefficient depends on the spread of the columns, which is private. The plan
 // therefore states it for a spread of a tenth of half the bounds.
-func (l *layout) expected() []sdk.ExpectedError {
+func (l *layout) expected(n linear.Noise) []sdk.ExpectedError {
 	private := "it depends on how the columns spread, which is private; the release states it as standard_error"
 	out := []sdk.ExpectedError{{Field: "value", SamplingNote: private, Note: fmt.Sprintf(
-		"noise of standard deviation %s in each of %d sums of products of columns that are scaled to [-1, 1]", figure(l.noise()), l.sums.n)}}
+		"noise of standard deviation %s in each of %d sums of products of columns that are scaled to [-1, 1]", figure(unit(n)), l.sums.n)}}
 	for _, f := range l.set.Features {
 		if f.Column.Type != sdk.Number || len(out) > examples {
 			continue
 		}
 		const spread = 0.1
-		slope := l.noise() * l.target.Half / (f.Half * spread * spread)
+		slope := unit(n) * l.target.Half / (f.Half * spread * spread)
 		per := "divided by the number of rows"
 		if l.rows > 0 {
 			slope, per = slope/l.rows, "in all"

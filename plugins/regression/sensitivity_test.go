@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/testkit/tier"
+	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/privacy"
@@ -65,8 +66,8 @@ func worst(t *testing.T, l *layout, records []record, weighted bool) moves {
 		vectors[i] = make([]int64, l.sums.n)
 		tab := table([]record{r}, weighted)
 		var columns []sdk.Values
-		for _, name := range l.columns() {
-			columns = append(columns, tab.Columns[name])
+		for _, c := range l.columns() {
+			columns = append(columns, tab.Columns[c.Name])
 		}
 		l.addBatch(vectors[i], &sdk.Batch{Rows: 1, Columns: columns, Weights: tab.Weights})
 	}
@@ -80,6 +81,17 @@ func worst(t *testing.T, l *layout, records []record, weighted bool) moves {
 		}
 	}
 	return m
+}
+
+// addBatch adds the rows of a batch as a release does.
+func (l *layout) addBatch(total []int64, b *sdk.Batch) {
+	block, _ := linear.Cells{N: 1}.Block(b, b.Columns, nil)
+	l.add(block, total)
+}
+
+// claim is the declaration of the sums.
+func (l *layout) claim() sdk.Claim {
+	return l.sums.reach().Claim(sdk.Units{Cells: 1, Groups: 1, Rows: 1, Leaves: l.rows == 0})
 }
 
 // norms are exact but for the last rounding: differences are below 2^31, and their
@@ -129,7 +141,7 @@ func TestSensitivityEnumerated(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := worst(t, l, every(c.features, weights), c.weighted)
-			l1, l2 := l.sums.sensitivity()
+			l1, l2 := l.claim().L1, l.claim().L2
 			if !m.within(l1, l2) {
 				t.Errorf("%v under %s: moves by %+v, declared %v and %v", c.features, rel, m, l1, l2)
 			}
@@ -176,7 +188,7 @@ func TestSensitivityOfRandomRecords(t *testing.T) {
 			}
 			records = append(records, r)
 		}
-		if l1, l2 := l.sums.sensitivity(); !worst(t, l, records, weighted).within(l1, l2) {
+		if c := l.claim(); !worst(t, l, records, weighted).within(c.L1, c.L2) {
 			t.Fatal("two records are further apart than declared")
 		}
 	}
@@ -235,7 +247,7 @@ func (h halved) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Ro
 	}
 	planned := req.Plan.Event.(privacy.DiscreteGaussian)
 	own := planned
-	_, own.Sensitivity = l.sums.sensitivity()
+	own.Sensitivity = l.claim().L2
 	req.Plan.Event = own
 	return h.Mechanism.Release(ctx, req, rows, halvedHost{host, planned})
 }

@@ -2,10 +2,10 @@ package regression
 
 import (
 	"math"
+	"math/big"
 
 	"github.com/dprelease/dprelease/plugins/features"
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 const (
@@ -60,8 +60,8 @@ func newSums(set features.Set, rowsKnown bool) sums {
 	return s
 }
 
-// sensitivity returns how far the sums move, in lattice steps (regression.proof.md).
-func (s sums) sensitivity() (l1, l2 privacy.Sensitivity) {
+// reach returns how far rows move the sums, in lattice steps (regression.proof.md).
+func (s sums) reach() sdk.Reach {
 	p, known := float64(s.slots), 1.0
 	if s.count {
 		known = 0
@@ -69,9 +69,15 @@ func (s sums) sensitivity() (l1, l2 privacy.Sensitivity) {
 	add := p*(p+1)/2 - float64(s.kinds) - known
 	up := func(norm, errors float64) float64 { return math.Ceil(norm*steps*(1+0x1p-50) + errors) }
 	n := float64(s.n)
-	l1 = privacy.Sensitivity{AddRemove: up(add, rounding*n), ReplaceOne: up(p*p-float64(s.kinds)-known, 2*rounding*n)}
-	l2 = privacy.Sensitivity{AddRemove: up(math.Sqrt(add), rounding*math.Sqrt(n)), ReplaceOne: up(p, 2*rounding*math.Sqrt(n))}
-	return l1, l2
+	norms := func(l1, l2 float64) sdk.Norms { // of whole numbers
+		one, _ := big.NewFloat(l1).Int(nil)
+		two, _ := big.NewFloat(l2).Int(nil)
+		return sdk.Norms{L1: one, Square: two.Mul(two, two)}
+	}
+	return sdk.Reach{
+		Parts: s.n, Touch: s.n, Arrive: norms(up(add, rounding*n), up(math.Sqrt(add), rounding*math.Sqrt(n))),
+		Replace: norms(up(p*p-float64(s.kinds)-known, 2*rounding*n), up(p, 2*rounding*math.Sqrt(n))),
+	}
 }
 
 // add adds the products of one row. Nonzero lists the places of v that are not zero,
