@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/output/stored/storedtest"
+	"github.com/dprelease/dprelease/internal/testkit/storedtest"
 	"github.com/dprelease/dprelease/report"
 )
 

@@ -122,21 +122,18 @@ func readRelease(dir string) (ledger.Seen, bool) {
 // of a run that made nothing new. A release that is stored in neither CSV nor JSON
 // is left out.
 func StoredResults(rep report.Report, files []ledger.File) map[string]sdk.Result {
-	data := map[string][]byte{}
-	for _, f := range files {
-		data[f.Path] = f.Data
+	read := func(path string) ([]byte, error) {
+		for _, f := range files {
+			if f.Path == path {
+				return f.Data, nil
+			}
+		}
+		return nil, fs.ErrNotExist
 	}
 	out := map[string]sdk.Result{}
 	for _, r := range rep.Releases {
-		read, content := stored.CSV, data[r.Name+".csv"]
-		if content == nil {
-			read, content = stored.JSON, data[r.Name+".json"]
-		}
-		t, err := read(content, r.Fields)
-		if err != nil {
-			continue
-		}
-		if slices.ContainsFunc(t.Columns, func(c report.Column) bool { return c.Len() > 0 }) {
+		t, err := stored.Values("", r, read, nil)
+		if err == nil && slices.ContainsFunc(t.Columns, func(c report.Column) bool { return c.Len() > 0 }) {
 			out[r.Name] = sdk.Result{Columns: t.Columns}
 		}
 	}

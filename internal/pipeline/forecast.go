@@ -27,56 +27,62 @@ func forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
 	if err != nil {
 		return nil, err
 	}
-	account := ledger.Unopened(q.Account, q.Opening)
-	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
-	var known *ledger.Error
-	switch {
-	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		b, err := fits(ctx, p, q, account, at, "", ledger.Standing{})
-		if err == nil && p.Job.Budget.Ledger.Reveal() != "" {
+	l, err := openAt(ctx, at, ledger.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	var b *report.Budget
+	if l == nil {
+		if b, err = fits(p, q, ledger.Unopened(q.Account, q.Opening), ledger.Standing{}); err == nil && p.Job.Budget.Ledger.Reveal() != "" {
 			b.Note = noLedger(p.Job, at)
 		}
-		return b, err
-	case err != nil:
+	} else {
+		defer l.Close()
+		b, err = forecastIn(ctx, l, p, q)
+	}
+	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
-	defer l.Close()
+	b.Address = at.Full()
+	return b, nil
+}
+
+// forecastIn is forecast where there is a ledger.
+func forecastIn(ctx context.Context, l *ledger.Ledger, p *plan.Priced, q ledger.Request) (*report.Budget, error) {
 	standing, err := l.Look(ctx, p.Job.Digest(), "")
 	if err != nil {
-		return nil, failure.OfLedger(ctx, err)
+		return nil, err
 	}
-	others, err := l.OfDataset(ctx, account.Dataset)
+	others, err := l.OfDataset(ctx, q.Account.Dataset)
 	if err != nil {
-		return nil, failure.OfLedger(ctx, err)
+		return nil, err
 	}
-	others = slices.DeleteFunc(others, func(a *ledger.Account) bool { return a.Is(account.Key) || a.Debits == 0 })
-	open, err := l.Account(ctx, account.Key)
-	if err == nil && open == nil {
-		err = l.MayOpen(ctx, account.Key)
+	others = slices.DeleteFunc(others, func(a *ledger.Account) bool { return a.Is(q.Account) || a.Debits == 0 })
+	account, err := l.Account(ctx, q.Account)
+	if err == nil && account == nil {
+		account, err = ledger.Unopened(q.Account, q.Opening), l.MayOpen(ctx, q.Account)
 	}
 	if err != nil {
-		return nil, failure.OfLedger(ctx, err)
-	}
-	if open != nil {
-		account = open
+		return nil, err
 	}
 	if account.Keeps != nil && !standing.Compare {
 		if err := ledger.KeptWithin(account.Key, account.Keeps, p.Keeps()); err != nil {
-			return nil, failure.OfLedger(ctx, err)
+			return nil, err
 		}
 	}
 	q = budget.Pinned(q, p.Plan, nil)
 	if err := l.Pins(ctx, q); err != nil {
-		return nil, failure.OfLedger(ctx, err)
+		return nil, err
 	}
-	b, err := fits(ctx, p, q, account, at, l.ID(), standing)
-	if err == nil && len(others) > 0 {
+	b, err := fits(p, q, account, standing)
+	if err != nil {
+		return nil, err
+	}
+	b.Ledger = l.ID()
+	if len(others) > 0 {
 		b.Note = joinNotes(b.Note,
 			"this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: "+
 				"that is not counted here, and adds to what can be learnt (see ledger show)")
-	}
-	if err != nil {
-		return nil, err
 	}
 	refused, err := refusesNow(ctx, l, p.Job)
 	b.Note = joinNotes(b.Note, refused)
@@ -98,19 +104,15 @@ func refusesNow(ctx context.Context, l *ledger.Ledger, j *job.Job) (string, erro
 		return "a run ends now with " + f.Code + ": " + f.Message, nil
 	}
 	all, err := l.Acts(ctx)
-	if err != nil {
-		return "", failure.OfLedger(ctx, err)
-	}
 	all = slices.DeleteFunc(all, func(a ledger.Act) bool { return a.What != "refuse" })
 	if n := len(all); n > 0 && !all[n-1].Lifted {
 		return "a run ends now with " + ledger.CodeRefused + ": " + all[n-1].By + " refused the ledger for good: " + all[n-1].Reason, nil
 	}
-	return "", nil
+	return "", err
 }
 
 // fits spends the plan on a copy of an account.
-func fits(ctx context.Context, p *plan.Priced, q ledger.Request, a *ledger.Account, at ledger.Address, id string,
-	s ledger.Standing) (*report.Budget, error) {
+func fits(p *plan.Priced, q ledger.Request, a *ledger.Account, s ledger.Standing) (*report.Budget, error) {
 	nodes := p.Nodes
 	step, begun := p.Step(), nodes[q.Steps[0].Node]
 	if step != nil && begun != nil {
@@ -118,7 +120,7 @@ func fits(ctx context.Context, p *plan.Priced, q ledger.Request, a *ledger.Accou
 	}
 	priced, err := a.Price(&q, nodes)
 	if err != nil {
-		return nil, failure.OfLedger(ctx, err)
+		return nil, err
 	}
 	cost := priced.Cost
 	// A plan that was released may cost nothing: that depends on the data, which a
@@ -131,13 +133,12 @@ func fits(ctx context.Context, p *plan.Priced, q ledger.Request, a *ledger.Accou
 			cost[i] = new(big.Rat)
 		}
 	case refused != nil:
-		return nil, failure.OfLedger(ctx, refused)
+		return nil, refused
 	default:
 		a = &after
 	}
 	b := budgetReport(a, cost)
-	b.Ledger, b.Address, b.Keeps = id, at.Full(), a.Keeps
-	if a.Keeps == nil {
+	if b.Keeps = a.Keeps; a.Keeps == nil {
 		b.Keeps = p.Keeps() // the first job decides
 	}
 	b.Note = noteOf(p, begun, q.Steps[0].Does.At, s, refused != nil)

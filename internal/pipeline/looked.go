@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,19 +23,16 @@ func recordLook(ctx context.Context, j *job.Job, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	l, err := ledger.Open(ctx, at, ledger.Options{Create: j.Budget.Ledger.Reveal() == "", By: o.By, LockWait: o.LockWait})
-	var known *ledger.Error
-	switch {
-	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
+	l, err := openAt(ctx, at, ledger.Options{Create: j.Budget.Ledger.Reveal() == "", By: o.By, LockWait: o.LockWait})
+	if err != nil {
+		return "", err
+	}
+	if l == nil {
 		return fmt.Sprintf("not recorded: there is no ledger at %s yet", at), nil
-	case err != nil:
-		return "", failure.OfLedger(ctx, err)
 	}
 	defer l.Close()
-	if err := l.RecordLook(ctx, plan.AccountOf(j), ledger.PrivateLook{Job: j.Name, Columns: declarations(j)}); err != nil {
-		return "", failure.OfLedger(ctx, err)
-	}
-	return fmt.Sprintf("recorded in %s", at), nil
+	err = l.RecordLook(ctx, plan.AccountOf(j), ledger.PrivateLook{Job: j.Name, Columns: declarations(j)})
+	return fmt.Sprintf("recorded in %s", at), failure.OfLedger(ctx, err)
 }
 
 // declarations are digests of the bounds and domains of a job's columns: all that a look

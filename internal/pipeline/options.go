@@ -74,7 +74,8 @@ func (o Options) watch() func(run.Progress) {
 	}
 }
 
-// engine starts the engine of a job and asks it for all that can go wrong before the debit.
+// engine starts the engine of a job and asks it for all that can go wrong before the debit. The second value stops it, also where
+// there is an error.
 func (o Options) engine(ctx context.Context, p *plan.Priced, t *run.OpenedTable) (run.Engine, func(), error) {
 	none := func() {}
 	e := &p.Job.Engine
@@ -107,15 +108,10 @@ func (o Options) engine(ctx context.Context, p *plan.Priced, t *run.OpenedTable)
 	if err != nil {
 		return nil, none, err
 	}
-	if err := program.Check(ctx, text); err != nil {
-		program.Close()
-		return nil, none, err
+	if err = program.Check(ctx, text); err == nil {
+		err = run.CountFrames(ctx, p.Plan, t, program)
 	}
-	if err := run.CountFrames(ctx, p.Plan, t, program); err != nil {
-		program.Close()
-		return nil, none, err
-	}
-	return program, program.Close, nil
+	return program, program.Close, err
 }
 
 func (o Options) reach(point string) {

@@ -10,38 +10,40 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 )
 
-// withAccount reads from the ledger of a job. It makes no ledger: without one, or without
-// an account, it reads nothing.
-func withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a *ledger.Account) error) error {
+// openAt opens a ledger, and returns nil where there is none.
+func openAt(ctx context.Context, at ledger.Address, o ledger.Options) (*ledger.Ledger, error) {
+	l, err := ledger.Open(ctx, at, o)
+	var known *ledger.Error
+	if errors.As(err, &known) && known.Code == ledger.CodeMissing {
+		return nil, nil
+	}
+	return l, failure.OfLedger(ctx, err)
+}
+
+// reading reads from the ledger of a job, and changes nothing there. Without a ledger it reads nothing.
+func reading(ctx context.Context, j *job.Job, read func(l *ledger.Ledger) error) error {
 	at, err := LedgerOf(j)
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
-	var known *ledger.Error
-	switch {
-	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		return nil
-	case err != nil:
-		return failure.OfLedger(ctx, err)
+	l, err := openAt(ctx, at, ledger.Options{ReadOnly: true})
+	if l == nil || err != nil {
+		return err
 	}
 	defer l.Close()
-	a, err := l.Account(ctx, plan.AccountOf(j))
-	if err == nil && a != nil {
-		err = read(l, a)
-	}
-	if err != nil {
-		return failure.OfLedger(ctx, err)
-	}
-	return nil
+	return failure.OfLedger(ctx, read(l))
 }
 
-// remembered is the memory of a job's ledger, as a plan reads it. It changes nothing there.
+// remembered is the memory of a job's ledger, as a plan reads it.
 type remembered struct{}
 
-// Node reads a node of the job's account, or of its slice.
+// Node reads a node of the job's account, or of its slice; nil without an account.
 func (remembered) Node(ctx context.Context, j *job.Job, id string) (found *ledger.Node, err error) {
-	err = withAccount(ctx, j, func(l *ledger.Ledger, a *ledger.Account) error {
+	err = reading(ctx, j, func(l *ledger.Ledger) error {
+		a, err := l.Account(ctx, plan.AccountOf(j))
+		if a == nil || err != nil {
+			return err
+		}
 		n, err := l.Node(ctx, id)
 		if n != nil && n.Account == a.ID && (n.Slice == "" || n.Slice == a.Slice.Is) {
 			found = n

@@ -204,11 +204,11 @@ func (a *attempt) pay(ctx context.Context) (*Outcome, error) {
 		return nil, err
 	}
 	engine, stop, err := a.o.engine(ctx, a.priced, a.table)
+	a.later(stop)
 	if err != nil {
 		return nil, err
 	}
 	a.engine = engine
-	a.later(stop)
 	if a.looked == nil {
 		a.watch(run.Progress{Kind: "not-looked-at", Message: notLookedAt})
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -77,19 +76,6 @@ type Planned struct {
 	limit  string // of the budget, "" for none
 }
 
-// limitText writes the limit of a budget, "" for none.
-func limitText(l ledger.Limit) string {
-	switch {
-	case l.Rho != nil:
-		return "ρ " + rational.Format(l.Rho)
-	case l.Epsilon == nil:
-		return ""
-	case l.Delta == nil:
-		return "ε " + rational.Format(l.Epsilon)
-	}
-	return "ε " + rational.Format(l.Epsilon) + ", δ " + rational.Format(l.Delta)
-}
-
 // Plan prices a job and compares the price with what the account has left. It
 // starts the mechanisms, and never opens the table. A plan that comes with an error was
 // priced, and its account does not allow it.
@@ -99,7 +85,7 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 		return nil, over
 	}
 	var err error
-	done := &Planned{limit: limitText(p.Job.Budget.Limit.Limit())}
+	done := &Planned{limit: p.Job.Budget.Limit.String()}
 	if done.report, err = output.Describe(p, o.Version); err != nil {
 		return nil, err
 	}

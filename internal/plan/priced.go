@@ -257,10 +257,7 @@ func (p *Priced) withinLimit() error {
 	} else {
 		err = ledger.Within(limit, p.guaranteed())
 	}
-	if err != nil {
-		return failure.OfLedger(context.Background(), err)
-	}
-	return nil
+	return failure.OfLedger(context.Background(), err)
 }
 
 // guaranteed is the point that a budget is debited with.

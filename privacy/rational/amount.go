@@ -58,9 +58,15 @@ func (a Amount) Limit() Amount {
 // Texts are the exact fractions of an (ε, δ).
 func (a Amount) Texts() [2]string { return [2]string{a.Epsilon.RatString(), a.Delta.RatString()} }
 
+// String writes what is there of an amount, in decimals.
 func (a Amount) String() string {
-	if a.Rho != nil {
+	switch {
+	case a.Rho != nil:
 		return "ρ " + Format(a.Rho)
+	case a.Epsilon == nil:
+		return ""
+	case a.Delta == nil:
+		return "ε " + Format(a.Epsilon)
 	}
 	return "ε " + Format(a.Epsilon) + ", δ " + Format(a.Delta)
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/output/stored/storedtest"
+	"github.com/dprelease/dprelease/internal/testkit/storedtest"
 	"github.com/dprelease/dprelease/report"
 )
 

@@ -35,7 +35,7 @@ func Read(dir string, binary Binary) (Run, error) {
 		return run, err
 	}
 	for _, e := range r.Releases {
-		t, err := table(dir, e, binary)
+		t, err := Values(dir, e, func(path string) ([]byte, error) { return file.Read(path, maxRelease) }, binary)
 		if err != nil {
 			return run, err
 		}
@@ -46,18 +46,27 @@ func Read(dir string, binary Binary) (Run, error) {
 	return run, nil
 }
 
-// readable are the formats of a release: those with all digits first, and the cheapest of them. CSV has the digits that the noise leaves.
-var readable = []string{".json", ".arrow", ".parquet", ".csv"}
+// The formats of a release, those with all digits first, and the cheapest of them; CSV has the digits that the noise leaves. Who
+// reads no binary files begins with texts.
+var (
+	readable = []string{".json", ".arrow", ".parquet", ".csv"}
+	texts    = []string{".json", ".csv", ".arrow", ".parquet"}
+)
 
-// table reads one release from whichever file of it there is, and compares the file with the digest that was reported.
-func table(dir string, e report.Release, binary Binary) (report.Table, error) {
-	for _, ext := range readable {
+// Values reads one release of a folder from whichever file of it there is, and compares the file with the digest that was reported.
+func Values(dir string, e report.Release, read func(path string) ([]byte, error), binary Binary) (report.Table, error) {
+	formats := readable
+	if binary == nil {
+		formats = texts
+		binary = func(string, []report.Field) (report.Table, error) { return report.Table{}, nil }
+	}
+	for _, ext := range formats {
 		for _, f := range e.Files {
 			if filepath.Ext(f.Path) != ext || filepath.Base(f.Path) != f.Path {
 				continue
 			}
 			path := filepath.Join(dir, f.Path)
-			content, err := file.Read(path, maxRelease)
+			content, err := read(path)
 			if err != nil {
 				continue
 			}
@@ -67,13 +76,11 @@ func table(dir string, e report.Release, binary Binary) (report.Table, error) {
 			var t report.Table
 			switch ext {
 			case ".json":
-				t, err = JSON(content, e.Fields)
+				t, err = fromJSON(content, e.Fields)
 			case ".csv":
-				t, err = CSV(content, e.Fields)
+				t, err = fromCSV(content, e.Fields)
 			default:
-				if binary != nil {
-					t, err = binary(path, e.Fields)
-				}
+				t, err = binary(path, e.Fields)
 			}
 			if err != nil {
 				return t, &Error{"RELEASE_CHANGED", fmt.Sprintf("%s cannot be read as a release", path)}
@@ -118,8 +125,8 @@ func put(c *report.Column, kind, text string, blank bool) error {
 	return err
 }
 
-// JSON reads the values of a release from a file in JSON.
-func JSON(content []byte, fields []report.Field) (report.Table, error) {
+// fromJSON reads the values of a release from a file in JSON.
+func fromJSON(content []byte, fields []report.Field) (report.Table, error) {
 	var rows []map[string]json.RawMessage
 	if err := json.Unmarshal(content, &rows); err != nil {
 		return report.Table{}, err
@@ -139,8 +146,8 @@ func JSON(content []byte, fields []report.Field) (report.Table, error) {
 	return t, nil
 }
 
-// CSV reads the values of a release from a file in CSV.
-func CSV(content []byte, fields []report.Field) (report.Table, error) {
+// fromCSV reads the values of a release from a file in CSV.
+func fromCSV(content []byte, fields []report.Field) (report.Table, error) {
 	t := Empty(fields)
 	lines := csv.NewReader(bytes.NewReader(content))
 	lines.FieldsPerRecord = len(fields)

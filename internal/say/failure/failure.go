@@ -143,11 +143,13 @@ func Message(err error) string {
 	return "cannot be used"
 }
 
-// OfLedger gives an error of the ledger its exit code.
+// OfLedger gives an error of the ledger its exit code; nil stays nil.
 func OfLedger(ctx context.Context, err error) error {
 	var known *ledger.Error
 	var f *Failure
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &f):
 		return f
 	case ctx.Err() != nil && (!errors.As(err, &known) || known.Code == ledger.CodeUnreachable):

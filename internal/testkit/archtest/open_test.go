@@ -24,7 +24,7 @@ var openers = map[string]string{
 	"internal/plugin/sandbox/tree_linux.go":              "/proc",
 	"ledger/holder_linux.go":                             "/proc",
 	"internal/testkit/postgrestest/server.go":            "files of its own, in tests",
-	"internal/output/stored/storedtest/folder.go":        "files of its own, in tests",
+	"internal/testkit/storedtest/folder.go":              "files of its own, in tests",
 	"internal/testkit/sabotage/testdata/hostile/main.go": "what a hostile plugin wants",
 }
 
