@@ -56,7 +56,7 @@ func (s *Session) compare(ctx context.Context, w *words, text, release string) (
 		return out, nil
 	}
 	for i, d := range c.Designs {
-		if d.Unknown != "" && d.Total == 0 {
+		if d.Refused != "" || d.Unknown != "" && d.Total == 0 {
 			continue // what is not possible here
 		}
 		x := designed{Name: w.Or("design."+d.Name, d.Name), Rows: figures(float64(d.Size), 12), Noise: figures(d.NoiseSD, 3),

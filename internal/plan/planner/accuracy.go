@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/samplers"
@@ -25,7 +24,7 @@ func (u *subject) accuracy(ctx context.Context, p priced, d design) (a Accuracy,
 		at = known(true)
 	}
 	if at < 0 {
-		a, err = u.simulated95(ctx, p, d)
+		a, err = u.simulate(ctx, p, d)
 		a.Noise95, a.Margin = normal95*a.NoiseSD, normal95*a.Total
 		return a, err
 	}
@@ -86,20 +85,6 @@ func (u *subject) stated(e report.ExpectedError, d design) Accuracy {
 		a.Relative = a.Total / math.Abs(e.Size)
 	}
 	return a
-}
-
-// simulated95 is the error of a release whose noise depends on the data.
-func (u *subject) simulated95(ctx context.Context, p priced, d design) (Accuracy, error) {
-	switch d.kind {
-	case "full", "poisson", "srswor":
-	default:
-		return Accuracy{Unknown: "the noise depends on the data, and " + d.kind + " samples are not simulated"}, nil
-	}
-	under := p.draw.SampleRelations
-	if len(under) == 0 {
-		under = []privacy.Relation{u.job.Dataset.Relation}
-	}
-	return u.simulate(ctx, p.release.Params, d.public(u.job, u.population(), under), p.release.Sample, d)
 }
 
 // analytic adds the sampling error of a mean to a noise whose size is public, for a design that no plan was made of.

@@ -145,10 +145,7 @@ func (u *subject) overFrame(size int64, columns []string) ([]candidate, error) {
 		d, err := u.framed(strat)
 		add(fmt.Sprintf("stratified, %d strata", units), "over the public frame: numbers in proportion to the records of "+columns[0],
 			strat, d, err)
-		for _, x := range u.allocated(columns[0], size) {
-			d, err := u.framed(x.sample)
-			add(x.name, x.note, x.sample, d, err)
-		}
+		u.allocated(columns[0], size, add)
 	} else {
 		strat, d, err := u.scaledStages(within, rate)
 		add("stratified", "over the public frame: every unit of "+columns[len(columns)-1]+" is a stratum, with as many records of each",
@@ -171,11 +168,11 @@ func (u *subject) proportional(column string, size int64) job.Sample {
 	return s
 }
 
-// allocated are allocations that follow from public facts of the strata: the smallest error of
+// allocated adds allocations that follow from public facts of the strata: the smallest error of
 // the draw alone (Neyman), and of noise and draw together.
-func (u *subject) allocated(column string, size int64) []allocated {
+func (u *subject) allocated(column string, size int64, add func(name, note string, s job.Sample, d design, err error)) {
 	if u.model == nil || u.column == nil || u.statistic != sdk.StatisticMean && u.statistic != sdk.StatisticTotal {
-		return nil
+		return
 	}
 	keys := slices.Sorted(maps.Keys(u.strata))
 	spent := privacy.Point{Epsilon: rational.Down(u.release.Guarantee.Epsilon), Delta: rational.Down(u.release.Guarantee.Delta)}
@@ -184,11 +181,11 @@ func (u *subject) allocated(column string, size int64) []allocated {
 	for h, key := range keys {
 		sd, ok := u.model.strata[key]
 		if !ok {
-			sd = u.model.sd * math.Sqrt(1-u.icc())
+			sd = u.model.sd * math.Sqrt(1-u.model.icc)
 		}
 		a.of, a.sd, lo[h] = append(a.of, u.strata[key]), append(a.sd, sd), 1
 	}
-	with := func(name, note string, take []int64) (allocated, bool) {
+	with := func(name, note string, take []int64) {
 		s := job.Sample{Method: job.Stratified, Strata: column}
 		var words []string
 		for h, n := range take {
@@ -199,23 +196,16 @@ func (u *subject) allocated(column string, size int64) []allocated {
 		if len(words) <= 12 {
 			note += ", take: {" + strings.Join(words, ", ") + "}"
 		}
-		return allocated{name: name, note: note, sample: s}, take != nil
+		if take != nil {
+			d, err := u.framed(s)
+			add(name, note, s, d, err)
+		}
 	}
-	var out []allocated
-	neyman := "over the public frame: the least error of the draw by the assumed sd of each stratum"
-	if x, ok := with("stratified, Neyman", neyman, a.neyman(lo, a.of, size)); ok && len(u.model.strata) > 0 {
-		out = append(out, x)
+	neyman, best := a.neyman(lo, a.of, size), a.best(size) // before a design that is made reads the strata again
+	if len(u.model.strata) > 0 {
+		with("stratified, Neyman", "over the public frame: the least error of the draw by the assumed sd of each stratum", neyman)
 	}
-	if x, ok := with("stratified, allocated", "over the public frame: the least error of noise and draw together", a.best(size)); ok {
-		out = append(out, x)
-	}
-	return out
-}
-
-// allocated is a stratified sample whose numbers follow from public facts.
-type allocated struct {
-	name, note string
-	sample     job.Sample
+	with("stratified, allocated", "over the public frame: the least error of noise and draw together", best)
 }
 
 // ratesByStratum is Poisson sampling with the public rates of a sample of the job. What it
@@ -240,11 +230,4 @@ func (u *subject) ratesByStratum(size int64) candidate {
 		}
 	}
 	return c
-}
-
-func (u *subject) icc() float64 {
-	if u.model == nil {
-		return 0
-	}
-	return u.model.icc
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// Option is one design of a comparison.
+// Option is one of several designs, with the plan that it leads to.
 type Option struct {
-	Name       string        `json:"name"`
-	Size       int64         `json:"n"`
-	Sample     privacy.Point `json:"sample_budget"`
-	Efficiency float64       `json:"efficiency,omitempty"`
-	Accuracy
-	Note string `json:"note,omitempty"`
+	Name string `json:"name"`
+	// Value is the smallest ε, ρ, or expected number of rows with which it reaches the goal of a solution; 0 where nothing does.
+	Value float64 `json:"value,omitempty"`
+	Point `json:"point"`
+	Note  string `json:"note,omitempty"` // how it was made
 }
 
 // Comparison holds designs side by side. All give the population the same guarantee and
@@ -68,7 +67,6 @@ func Compare(ctx context.Context, j *job.Job, size int64, s Settings) (*Comparis
 		if err != nil {
 			return nil, err
 		}
-		x.Accuracy = u.table.from(x.Accuracy)
 		if x.MonteCarlo > 0 {
 			c.Simulated = u.s.Repetitions
 		}
@@ -103,27 +101,15 @@ func (u *subject) sized(size int64) (int64, error) {
 
 // option plans one of the candidates as the job would.
 func (u *subject) option(ctx context.Context, k candidate) (Option, error) {
-	x := Option{Name: k.name, Size: k.public.size, Note: k.note}
-	if k.refused != "" {
-		x.Unknown = "not possible: " + k.refused
+	x := Option{Name: k.name, Note: k.note, Point: Point{Refused: k.refused}}
+	if k.made == nil {
 		return x, nil
 	}
-	if k.public.kind == "poisson" {
+	var err error
+	if x.Point, err = u.plan(ctx, *k.made, k.public, "", 0, Accuracy{}); k.public.kind == "poisson" {
 		x.Size = int64(math.Round(k.public.rate * float64(u.population())))
 	}
-	p, refused, err := u.priceOr(ctx, *k.made)
-	if err != nil {
-		return x, err
-	}
-	if refused != "" {
-		x.Unknown = "not possible: " + refused
-		return x, nil
-	}
-	x.Sample, x.Efficiency = p.release.Sample, p.draw.Efficiency
-	if k.public.kind == "full" {
-		x.Efficiency = 1
-	}
-	x.Accuracy, err = u.accuracy(ctx, p, k.public)
+	x.Accuracy = u.table.from(x.Accuracy)
 	return x, err
 }
 
@@ -140,7 +126,9 @@ func (c *Comparison) answer() *answer {
 	for i, d := range c.Designs {
 		a.rows = append(a.rows, []string{mark(i == c.Best), d.Name, count(d.Size), cell(d.Sample.Epsilon), cell(d.Sample.Delta),
 			cell(d.Efficiency), cell(d.NoiseSD), cell(d.SamplingSD), cell(d.Total), percent(d.Relative)})
-		if why := cmp.Or(d.Unknown, d.Note); why != "" {
+		if why := cmp.Or(d.Unknown, d.Note); d.Refused != "" {
+			a.after = append(a.after, d.Name+": not possible: "+d.Refused)
+		} else if why != "" {
 			a.after = append(a.after, d.Name+": "+why)
 		}
 	}

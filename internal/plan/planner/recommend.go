@@ -45,7 +45,7 @@ func (u *subject) recommend(ctx context.Context, r *Solution) error {
 		if err != nil {
 			return err
 		}
-		n.Design = k.name
+		n.Name = k.name
 		r.Designs = append(r.Designs, n)
 		if n.Value > 0 && (r.Recommended < 0 || n.Value < r.Designs[r.Recommended].Value) {
 			r.Recommended = len(r.Designs) - 1
@@ -58,7 +58,7 @@ func (u *subject) recommend(ctx context.Context, r *Solution) error {
 }
 
 // need solves for one of the candidates.
-func (u *subject) need(ctx context.Context, r *Solution, at int, size int64) (Need, error) {
+func (u *subject) need(ctx context.Context, r *Solution, at int, size int64) (Option, error) {
 	rows := r.Over == Size || r.Over == Rate
 	try := func(ctx context.Context, x float64) (Point, bool, error) {
 		n := size
@@ -90,27 +90,18 @@ func (u *subject) need(ctx context.Context, r *Solution, at int, size int64) (Ne
 	if x == 0 || x > most {
 		x = most / 10
 	}
-	n, reached, err := u.near(ctx, r.Goal, x, most, rows, try)
-	if err != nil {
-		var problems job.Problems
-		if errors.As(err, &problems) {
-			return Need{Reason: problems[0].Message}, ctx.Err()
-		}
-		return Need{Reason: err.Error()}, ctx.Err()
+	n, err := u.near(ctx, r.Goal, x, most, rows, try)
+	var problems job.Problems
+	switch {
+	case errors.As(err, &problems):
+		n = Option{Point: Point{Refused: problems[0].Message}}
+	case err != nil:
+		n = Option{Point: Point{Refused: err.Error()}}
+	case n.Value > 0 && rows && n.Size > 0:
+		n.Value = float64(n.Size)
 	}
-	if n.Reason = n.Point.Refused; !reached && n.Reason == "" {
-		n.Reason = notReached
-	}
-	if !reached {
-		n.Value = 0
-	} else if rows && n.Point.Size > 0 {
-		n.Value = float64(n.Point.Size)
-	}
-	return n, nil
+	return n, ctx.Err()
 }
-
-// notReached is the reason of a design that was planned, and with which no value reaches the goal.
-const notReached = "not reached"
 
 // A value is near enough to compare designs where the measure is closeBy of the limit or
 // more; mostNears bounds how often near asks.
@@ -119,9 +110,9 @@ const (
 	mostNears = 9
 )
 
-// near finds a value that reaches the goal and is hardly larger than it must be. The measure
+// near finds a value that reaches the goal and is hardly larger than it must be; 0 stands for none. The measure
 // falls as the value grows, so it is fitted to the limit over one over the value.
-func (u *subject) near(ctx context.Context, g Goal, x, most float64, whole bool, try attempt) (best Need, reached bool, err error) {
+func (u *subject) near(ctx context.Context, g Goal, x, most float64, whole bool, try attempt) (best Option, err error) {
 	grid := func(x float64) float64 {
 		if whole {
 			return math.Ceil(x * (1 - 1e-12)) // one over one over x may be more than x
@@ -130,14 +121,14 @@ func (u *subject) near(ctx context.Context, g Goal, x, most float64, whole bool,
 		return x
 	}
 	ended := errors.New("no further value is tried")
-	fitted, err := plan.Fit(func(inverse float64) (Need, float64, error) {
+	fitted, err := plan.Fit(func(inverse float64) (Option, float64, error) {
 		x := grid(1 / inverse)
 		p, ok, err := try(ctx, x)
 		if err != nil || p.Refused != "" {
-			best = Need{Point: p}
+			best = Option{Point: p}
 			return best, 0, cmp.Or(err, ended)
 		}
-		n, y := Need{Value: x, Point: p}, u.of(g, p)
+		n, y := Option{Value: x, Point: p}, u.of(g, p)
 		if ok {
 			return n, math.Min(y, g.Limit), nil
 		}
@@ -147,27 +138,27 @@ func (u *subject) near(ctx context.Context, g Goal, x, most float64, whole bool,
 		return n, y, nil
 	}, g.Limit, closeBy, mostNears, &plan.Scale{From: 1 / x, Aim: 0.99, Least: 1 / most, Widest: 50,
 		Round: func(inverse float64) float64 { return 1 / grid(1/inverse) }})
-	if fitted.Good {
+	if best.Value = 0; fitted.Good {
 		best = fitted.Made
 	}
 	if errors.Is(err, ended) {
 		err = nil
 	}
-	return best, fitted.Good, err
+	return best, err
 }
 
 // advice recommends a design, and names what it saves.
 func (r *Solution) advice(rows bool) string {
 	best := r.Designs[r.Recommended]
-	others := slices.DeleteFunc(slices.Clone(r.Designs), func(n Need) bool { return n.Design == best.Design || n.Value == 0 })
-	text := fmt.Sprintf("%s, which needs the smallest %s: %.4g", best.Design, r.unit(), best.Value)
+	others := slices.DeleteFunc(slices.Clone(r.Designs), func(n Option) bool { return n.Name == best.Name || n.Value == 0 })
+	text := fmt.Sprintf("%s, which needs the smallest %s: %.4g", best.Name, r.unit(), best.Value)
 	for i, n := range others {
 		if i == 0 {
 			text += " ("
 		} else {
 			text += ", "
 		}
-		text += fmt.Sprintf("%s needs %.4g", n.Design, n.Value)
+		text += fmt.Sprintf("%s needs %.4g", n.Name, n.Value)
 	}
 	if len(others) > 0 {
 		text += ")"

@@ -162,27 +162,34 @@ func (u *subject) unsimulated() string {
 	return "the noise depends on the data, and " + why
 }
 
-// simulate measures the error of a release under the assumed distribution.
-func (u *subject) simulate(ctx context.Context, params json.RawMessage, public sdk.Public, target privacy.Point,
-	d design) (Accuracy, error) {
+// simulate measures the error of a release, whose noise depends on the data, under the assumed distribution.
+func (u *subject) simulate(ctx context.Context, p priced, d design) (Accuracy, error) {
+	if !slices.Contains([]string{"full", "poisson", "srswor"}, d.kind) {
+		return Accuracy{Unknown: "the noise depends on the data, and " + d.kind + " samples are not simulated"}, nil
+	}
 	if why := u.unsimulated(); why != "" {
 		return Accuracy{Unknown: why}, nil
 	}
-	m := u.s.Mechanisms[u.release.Mechanism]
+	under := p.draw.SampleRelations
+	if len(under) == 0 {
+		under = []privacy.Relation{u.job.Dataset.Relation}
+	}
+	public := d.public(u.job, u.population(), under)
 	whole := public
 	whole.Design = design{kind: "full"}.public(u.job, u.population(), nil).Design
-	trial, err := NewTrial(m, params, public, target)
+	m := u.s.Mechanisms[u.release.Mechanism]
+	trial, err := NewTrial(m, p.release.Params, public, p.release.Sample)
 	if err != nil {
 		return Accuracy{Unknown: err.Error()}, nil
 	}
-	truth, err := NewTrial(m, params, whole, target)
+	truth, err := NewTrial(m, p.release.Params, whole, p.release.Sample)
 	if err != nil {
 		return Accuracy{Unknown: err.Error()}, nil
 	}
 	const fails = "the mechanism fails under the assumptions"
 	var e tally
-	for p := range populations {
-		rng := rand.New(rand.NewPCG(u.s.Seed, uint64(p)))
+	for i := range populations {
+		rng := rand.New(rand.NewPCG(u.s.Seed, uint64(i)))
 		all := u.model.population(int(u.population()), rng)
 		want, err := truth.Run(ctx, all, &Dice{Quiet: true})
 		if err != nil {
@@ -210,7 +217,7 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 			e.add(want, quiet, got)
 		}
 		e.close()
-		u.simulated(p + 1)
+		u.simulated(i + 1)
 	}
 	return e.accuracy(), nil
 }

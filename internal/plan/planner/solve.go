@@ -32,18 +32,9 @@ type Solution struct {
 	Point Point   `json:"point"`
 	// Designs lists the needs of other designs for the same goal; Recommended is the index of
 	// the smallest, -1 where none was compared, for the reason Why.
-	Designs     []Need `json:"designs,omitempty"`
-	Recommended int    `json:"recommended"`
-	Why         string `json:"recommendation"`
-}
-
-// Need is the smallest value with which one design reaches a goal.
-type Need struct {
-	Design string `json:"design"`
-	// Value is the smallest ε, ρ, or expected number of rows; 0 where nothing reaches it.
-	Value  float64 `json:"value,omitempty"`
-	Point  Point   `json:"point,omitzero"`
-	Reason string  `json:"reason,omitempty"` // why nothing does
+	Designs     []Option `json:"designs,omitempty"`
+	Recommended int      `json:"recommended"`
+	Why         string   `json:"recommendation"`
 }
 
 // The widest ε or ρ that is tried.
@@ -274,12 +265,14 @@ func (r *Solution) answer() *answer {
 		before: fmt.Sprintf("%s = %.6g: %s, %s on the sample, %s", r.Over, r.Value, p.Design, budget(p.Sample), p.errors()),
 		header: []string{"best", "design", "needs " + r.unit(), "noise", "sampling", "error", "±95 %", "relative", "note"}}
 	for i, d := range r.Designs {
-		n, note := d.Point, d.Reason
-		if note != "" && note != notReached {
-			note, a.after = "not known", append(a.after, d.Design+": "+d.Reason)
+		note := ""
+		if d.Refused != "" {
+			note, a.after = "not known", append(a.after, d.Name+": "+d.Refused)
+		} else if d.Value == 0 {
+			note = "not reached"
 		}
-		a.rows = append(a.rows, []string{mark(i == r.Recommended), d.Design, cell(d.Value), cell(n.NoiseSD), cell(n.SamplingSD), cell(n.Total),
-			cell(n.Margin), percent(n.Relative), note})
+		a.rows = append(a.rows, []string{mark(i == r.Recommended), d.Name, cell(d.Value), cell(d.NoiseSD), cell(d.SamplingSD), cell(d.Total),
+			cell(d.Margin), percent(d.Relative), note})
 	}
 	if r.Why != "" {
 		a.after = append(a.after, "recommended: "+r.Why)

@@ -117,9 +117,9 @@ type Accuracy struct {
 	each []float64 // mean squared error of each simulated population
 }
 
-// Point is one plan of a sweep.
+// Point is one plan.
 type Point struct {
-	X      float64       `json:"x"`
+	X      float64       `json:"x,omitempty"` // on the axis
 	Design string        `json:"design"`
 	Rate   float64       `json:"rate,omitempty"`
 	Size   int64         `json:"n,omitempty"`
@@ -131,7 +131,7 @@ type Point struct {
 	// HalfKept is the number of units with which a key is kept one time in two.
 	HalfKept int64 `json:"half_kept,omitempty"`
 	// Full is the accuracy of the whole table at the same target.
-	Full Accuracy `json:"full_table"`
+	Full Accuracy `json:"full_table,omitzero"`
 	// Refused says why there is no such plan.
 	Refused string `json:"refused,omitempty"`
 }
