@@ -28,6 +28,7 @@ type layout struct {
 	scale   []int64 // the number that multiplies each residual; 0: it is not measured
 	start   []int   // where each residual begins in the vector
 	size    int
+	moves   linear.Reach
 }
 
 // layouts keeps the last layout, because a host asks for the same plan several times and then for
@@ -89,7 +90,11 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 			return nil, err
 		}
 	}
-	return l, l.steps(l.solve(), linear.MostRows(req.Public))
+	if err := l.steps(l.solve(), linear.MostRows(req.Public)); err != nil {
+		return nil, err
+	}
+	l.moves = l.reach()
+	return l, nil
 }
 
 // few fails if the tables have more cells than a release may have.

@@ -43,7 +43,7 @@ func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	}
 	var c *counter
 	q := linear.Query{
-		Values: columns, Reach: l.reach(),
+		Values: columns, Reach: l.moves,
 		Add: func(b linear.Block, _ []int64) {
 			if c == nil {
 				c = newCounter(l)
@@ -126,13 +126,18 @@ func (l *layout) result(noisy []int64, n linear.Noise) []sdk.ResultColumn {
 			labels := l.dimensions[p.Attribute].levels[p.Level-1].labels
 			each /= len(labels)
 			column := values[j][len(estimate):][:len(estimates[i])]
-			for x := range column {
-				column[x] = labels[x/each%len(labels)]
+			for at := 0; at < len(column); {
+				for _, label := range labels {
+					for range each {
+						column[at] = label
+						at++
+					}
+				}
 			}
 		}
 		estimate = append(estimate, estimates[i]...)
 		for x := range estimates[i] {
-			table, noise = append(table, name), append(noise, sds[i][x%len(sds[i])])
+			table, noise = append(table, name), append(noise, sds[i][min(x, len(sds[i])-1)])
 		}
 	}
 	out := []sdk.ResultColumn{{Name: "table", Texts: table}}

@@ -171,10 +171,8 @@ func (r Result) Check(p Plan) error {
 	}
 	flags := r.strings(FlagField)
 	for i, f := range p.Output {
-		for _, s := range r.Columns[i].Texts {
-			if f.Texts != nil && !slices.Contains(f.Texts, s) {
-				return ErrLattice
-			}
+		if f.Texts != nil && slices.ContainsFunc(r.Columns[i].Texts, func(s string) bool { return !slices.Contains(f.Texts, s) }) {
+			return ErrLattice
 		}
 		for k, x := range r.Columns[i].Float64 {
 			if math.IsNaN(x) && k < len(flags) && flags[k] != "" {

@@ -185,11 +185,10 @@ func (p *Piped) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Ro
 				}
 				to := &out.Columns[i]
 				to.Float64, to.Int64 = append(to.Float64, c.GetFloat64()...), append(to.Int64, c.GetInt64()...)
-				texts, ok := c.Texts()
-				if !ok {
+				var ok bool
+				if to.Texts, ok = c.AppendTexts(to.Texts); !ok {
 					return sdk.Result{}, errors.New("a code of the result stands for no text")
 				}
-				to.Texts = append(to.Texts, texts...)
 			}
 		case frameRelease:
 			return out, nil

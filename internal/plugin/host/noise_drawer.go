@@ -1,12 +1,14 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"math/big"
 	"slices"
 
+	"github.com/dprelease/dprelease/internal/guard"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -49,13 +51,34 @@ var _ Drawer = (*NoiseDrawer)(nil)
 // NewDrawer returns a Drawer that draws from src.
 func NewDrawer(src *noise.Source) *NoiseDrawer { return &NoiseDrawer{src: src} }
 
+// listPart is the most values to which one goroutine adds noise.
+const listPart = 1 << 16
+
 // Add adds the noise of an event to each value, in place.
-func (d *NoiseDrawer) Add(ev privacy.Event, values []int64) error {
+func (d *NoiseDrawer) Add(ev privacy.Event, values []int64) error { return addNoise(d.src, ev, values) }
+
+// addNoise adds noise from src, or, to each half of a long list, from a Child of src (P16): one goroutine a Source.
+func addNoise(src *noise.Source, ev privacy.Event, values []int64) error {
+	if len(values) > listPart {
+		half := len(values) / 2
+		var halves guard.Group
+		var failed [2]error
+		for i, part := range [][]int64{values[:half], values[half:]} {
+			child := src.Child()
+			halves.Run(func() { failed[i] = addNoise(child, ev, part) })
+		}
+		halves.Wait()
+		err := cmp.Or(failed[0], failed[1])
+		if err != nil {
+			clear(values)
+		}
+		return err
+	}
 	switch ev := ev.(type) {
 	case privacy.DiscreteLaplace:
-		return noise.AddDiscreteLaplace(d.src, values, ev.Scale)
+		return noise.AddDiscreteLaplace(src, values, ev.Scale)
 	case privacy.DiscreteGaussian:
-		return noise.AddDiscreteGaussian(d.src, values, ev.Sigma)
+		return noise.AddDiscreteGaussian(src, values, ev.Sigma)
 	}
 	return errVector // LinearCalls lists no other
 }

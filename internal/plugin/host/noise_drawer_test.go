@@ -263,3 +263,35 @@ func TestScalesOfPlansCanBeDrawn(t *testing.T) {
 		}
 	}
 }
+
+// The parts of a long list get noise of the planned size, none that of another, and one that overflows clears all of them.
+func TestLongListsOfNoise(t *testing.T) {
+	const n, sigma = 3*listPart + 7, 1 << 40
+	values := make([]int64, n)
+	if err := newDrawer(t).Add(privacy.DiscreteGaussian{Sigma: sigma}, values); err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at+n/8 <= n; at += n / 8 {
+		part := values[at:][:n/8]
+		if slices.Equal(part[:7], values[(at+n/2)%(n-7):][:7]) {
+			t.Errorf("the noise at %d occurs twice", at)
+		}
+		square := 0.0
+		for _, x := range part {
+			square += float64(x) / sigma * float64(x) / sigma
+		}
+		// Beyond 6 standard deviations: less than once in 10^8, also with the skewness of this sum.
+		if m := float64(len(part)); math.Abs(square-m) > 6*math.Sqrt(2*m) {
+			t.Errorf("the %d values from %d have a mean square of %g σ²", len(part), at, square/m)
+		}
+	}
+	for i := range 64 { // each overflows in half of all cases
+		values[n-1-i] = math.MaxInt64
+	}
+	if err := newDrawer(t).Add(privacy.DiscreteLaplace{Scale: sigma}, values); !errors.Is(err, noise.ErrOverflow) {
+		t.Error(err)
+	}
+	if slices.ContainsFunc(values, func(x int64) bool { return x != 0 }) {
+		t.Error("values are left behind")
+	}
+}

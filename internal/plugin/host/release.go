@@ -237,23 +237,27 @@ func (r *release) feed(ctx context.Context, l lane, feed func(context.Context, R
 // appendPiece appends a piece of a column, which has room for so many rows. It returns the rows of the piece, and the bytes of its
 // texts where they were sent as codes.
 func appendPiece(to *sdk.ResultColumn, c *wire.ResultColumn, rows int64) (n int, size int64, ok bool) {
-	texts, ok := c.Texts()
+	to.Float64 = append(roomy(to.Float64, len(c.GetFloat64()), rows), c.GetFloat64()...)
+	to.Int64 = append(roomy(to.Int64, len(c.GetInt64()), rows), c.GetInt64()...)
+	before := len(to.Texts)
+	if to.Texts, ok = c.AppendTexts(roomy(to.Texts, max(len(c.GetString_()), len(c.GetCodes())), rows)); !ok {
+		return 0, 0, false
+	}
+	texts := to.Texts[before:]
 	if len(c.GetCodes()) > 0 {
 		for _, text := range texts {
 			size += int64(len(text))
 		}
 	}
-	to.Float64, to.Int64 = extended(to.Float64, c.GetFloat64(), rows), extended(to.Int64, c.GetInt64(), rows)
-	to.Texts = extended(to.Texts, texts, rows)
-	return len(c.GetFloat64()) + len(c.GetInt64()) + len(texts), size, ok
+	return len(c.GetFloat64()) + len(c.GetInt64()) + len(texts), size, true
 }
 
-// extended appends values to a list, for which it makes room once if they fit in a number of rows.
-func extended[T any](to, values []T, rows int64) []T {
-	if to == nil && len(values) > 0 && int64(len(values)) <= rows {
-		to = make([]T, 0, rows)
+// roomy makes room for all rows once, for a list whose first n values fit in them.
+func roomy[T any](to []T, n int, rows int64) []T {
+	if to == nil && n > 0 && int64(n) <= rows {
+		return make([]T, 0, rows)
 	}
-	return append(to, values...)
+	return to
 }
 
 // receive collects the result while it watches its size.

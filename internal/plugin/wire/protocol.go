@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -53,20 +54,20 @@ func Known(m proto.Message) error {
 	})
 }
 
-// Texts returns the text of each row, and false if a code stands for none. Rows with one code share one text.
-func (x *ResultColumn) Texts() ([]string, bool) {
+// AppendTexts appends the text of each row, and returns false if a code stands for none. Rows with one code share one text.
+func (x *ResultColumn) AppendTexts(to []string) ([]string, bool) {
 	texts, codes := x.GetString_(), x.GetCodes()
 	if len(codes) == 0 {
-		return texts, true
+		return append(to, texts...), true
 	}
-	out := make([]string, len(codes))
-	for i, k := range codes {
+	to = slices.Grow(to, len(codes))
+	for _, k := range codes {
 		if int64(k) >= int64(len(texts)) {
 			return nil, false
 		}
-		out[i] = texts[k]
+		to = append(to, texts[k])
 	}
-	return out, true
+	return to, true
 }
 
 // Forget removes the fields that the protocol does not have from m and the messages

@@ -124,7 +124,7 @@ func (s *server) Release(start *wire.ReleaseRequest, stream grpc.ServerStreaming
 	if req.Plan.Finish != nil {
 		return nil // the host makes the result
 	}
-	if result.Check(req.Plan) == sdk.ErrShape {
+	if result.Shape(req.Plan) != nil {
 		return errShape // the host finds all else that may be wrong with it
 	}
 	return sendResult(stream, result, req.Plan.Rows)
@@ -173,16 +173,21 @@ func sendResult(stream grpc.ServerStreamingServer[wire.ReleaseOutput], r sdk.Res
 
 // coded returns different texts and the place of each text among them, or the texts themselves where most differ.
 func coded(texts []string) (different []string, codes []uint32) {
-	known := map[string]uint32{}
+	known, after := map[string]uint32{}, []uint32{0} // after each code, the code that came last: rows often repeat an order
+	codes = make([]uint32, 0, len(texts))
+	last := uint32(0)
 	for _, text := range texts {
-		k, ok := known[text]
-		if !ok {
-			if k = uint32(len(different)); len(different) > len(texts)/2 {
-				return texts, nil
+		k := after[last]
+		if int(k) >= len(different) || different[k] != text {
+			var ok bool
+			if k, ok = known[text]; !ok {
+				if k = uint32(len(different)); len(different) > len(texts)/2 {
+					return texts, nil
+				}
+				known[text], different, after = k, append(different, text), append(after, k+1)
 			}
-			known[text], different = k, append(different, text)
 		}
-		codes = append(codes, k)
+		codes, after[last], last = append(codes, k), k, k
 	}
 	return different, codes
 }
