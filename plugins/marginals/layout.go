@@ -28,7 +28,7 @@ type layout struct {
 	scale   []int64 // the number that multiplies each residual; 0: it is not measured
 	start   []int   // where each residual begins in the vector
 	size    int
-	moves   linear.Reach
+	moves   sdk.Reach
 }
 
 // layouts keeps the last layout, because a host asks for the same plan several times and then for
