@@ -24,16 +24,10 @@ import (
 // maxModule bounds go.mod and go.sum, in bytes.
 const maxModule = 4 << 20
 
-//go:embed skeleton
+// skeleton holds a template for each file of a new plugin.
+//
+//go:embed all:skeleton
 var skeleton embed.FS
-
-// files of a new plugin, by the template that makes them.
-func skeletonFiles() map[string]string {
-	return map[string]string{
-		"go.mod.tmpl": "go.mod", "main.go.tmpl": "main.go", "mechanism.go.tmpl": "mechanism.go",
-		"mechanism_test.go.tmpl": "mechanism_test.go",
-	}
-}
 
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
@@ -120,14 +114,7 @@ func writeSkeleton(dir, name, replace string) error {
 		with.Replace, with.Requires = "./dprelease", "require (\n"+of(string(mod), sdkNeeds, "\t")+")"
 		sums = []byte(of(string(sums), sdkNeeds, ""))
 	}
-	t, err := template.ParseFS(skeleton, "skeleton/*.tmpl")
-	if err == nil {
-		err = newFolder(dir)
-	}
-	if err == nil {
-		err = fill(t, dir, skeletonFiles(), with)
-	}
-	if err != nil {
+	if err := fill(dir, "skeleton/*.tmpl", with); err != nil {
 		return err
 	}
 	if replace == "" {
@@ -210,43 +197,31 @@ func relative(dir, source string) (string, error) {
 	return rel, err
 }
 
-// pythonFiles of a new plugin, by the template that makes them.
-func pythonFiles() map[string]string {
-	return map[string]string{"main.py.tmpl": "__main__.py", "mechanism.py.tmpl": "mechanism.py"}
-}
-
 // writePython writes a mechanism in Python with the SDK beside it.
 func writePython(dir, name string) error {
-	t, err := template.ParseFS(skeleton, "skeleton/python/*.tmpl")
+	if err := fill(dir, "skeleton/python/*.tmpl", struct{ Name string }{name}); err != nil {
+		return err
+	}
+	return os.CopyFS(dir, python.SDK)
+}
+
+// fill makes a folder that is not there yet, and writes the files of a plugin from their templates.
+func fill(dir, templates string, with any) error {
+	t, err := template.ParseFS(skeleton, templates)
 	if err != nil {
 		return err
 	}
-	if err := newFolder(dir); err != nil {
-		return err
-	}
-	if err := os.CopyFS(dir, python.SDK); err != nil {
-		return err
-	}
-	return fill(t, dir, pythonFiles(), struct{ Name string }{name})
-}
-
-// newFolder makes a folder that is not there yet.
-func newFolder(dir string) error {
-	err := os.Mkdir(dir, 0o755)
-	if errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists; nothing was written", dir)
+	} else if err != nil {
+		return err
 	}
-	return err
-}
-
-// fill writes the files of a plugin from their templates.
-func fill(t *template.Template, dir string, files map[string]string, with any) error {
-	for from, to := range files {
-		f, err := os.Create(filepath.Join(dir, to))
+	for _, one := range t.Templates() {
+		f, err := os.Create(filepath.Join(dir, strings.TrimSuffix(one.Name(), ".tmpl")))
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(t.ExecuteTemplate(f, from, with), f.Close()); err != nil {
+		if err := errors.Join(one.Execute(f, with), f.Close()); err != nil {
 			return err
 		}
 	}

@@ -27,14 +27,15 @@ func (e *environment) plan() *cobra.Command {
 		Hidden: true, // dprelease plan describes it
 		Args:   cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := s.check(c.Flags().Changed); err != nil {
+			ask, err := s.check(c.Flags().Changed)
+			if err != nil {
 				return err
 			}
 			j, err := e.Open(args[0])
 			if err != nil {
 				return e.Fail(c.Context(), err)
 			}
-			return e.study(c.Context(), j, &s)
+			return e.study(c.Context(), j, &s, ask)
 		},
 	}
 	e.SetFlag(c)
@@ -44,21 +45,32 @@ func (e *environment) plan() *cobra.Command {
 	return c
 }
 
-// kind names the question; "" stands for none.
-func (s *study) kind() string {
+// question returns the kind of the question and what asks it. With an error it is no question at all.
+func (s *study) question() (kind string, ask asking, err error) {
 	switch {
 	case s.Sweep != "":
-		return "sweep"
+		axis, err := planner.ParseAxis(s.Sweep)
+		return "sweep", func(ctx context.Context, j *job.Job, o planner.Settings) (result, error) {
+			return planner.RunSweep(ctx, j, axis, planner.Range{Points: s.Points, Values: s.Values}, o)
+		}, err
 	case s.Solve != "":
-		return "solve"
-	case s.Compare:
-		return "compare"
+		if _, err = planner.ParseGoal(s.Solve); err == nil {
+			err = planner.ParseOver(s.Over)
+		}
+		return "solve", func(ctx context.Context, j *job.Job, o planner.Settings) (result, error) {
+			return planner.Solve(ctx, j, s.Solve, s.Over, o)
+		}, err
 	}
-	return ""
+	return "compare", func(ctx context.Context, j *job.Job, o planner.Settings) (result, error) {
+		return planner.Compare(ctx, j, 0, o)
+	}, nil
 }
 
-// check finds flags that do not go together.
-func (s *study) check(given func(string) bool) error {
+// asking asks the planner. With an error, the answer means nothing.
+type asking func(context.Context, *job.Job, planner.Settings) (result, error)
+
+// check returns what asks the question of the flags, or finds flags that do not go together.
+func (s *study) check(given func(string) bool) (asking, error) {
 	n := 0
 	for _, on := range []bool{s.Sweep != "", s.Solve != "", s.Compare} {
 		if on {
@@ -66,41 +78,23 @@ func (s *study) check(given func(string) bool) error {
 		}
 	}
 	if n > 1 {
-		return errors.New("give one of --sweep, --solve and --compare")
+		return nil, errors.New("give one of --sweep, --solve and --compare")
 	}
-	needs := map[string]string{"points": "sweep", "values": "sweep", "over": "solve"}
-	for flag, of := range needs {
-		if given(flag) && s.kind() != of {
-			return fmt.Errorf("--%s goes with --%s", flag, of)
+	kind, ask, err := s.question()
+	for flag, of := range map[string]string{"points": "sweep", "values": "sweep", "over": "solve"} {
+		if given(flag) && kind != of {
+			return nil, fmt.Errorf("--%s goes with --%s", flag, of)
 		}
 	}
 	for _, flag := range []string{"release", "repetitions", "html"} {
 		if given(flag) && n == 0 {
-			return fmt.Errorf("--%s goes with --sweep, --solve or --compare", flag)
+			return nil, fmt.Errorf("--%s goes with --sweep, --solve or --compare", flag)
 		}
 	}
-	if err := s.question(); err != nil {
-		return err
+	if err == nil && (s.Repetitions < 8 || s.Repetitions > 1_000_000) {
+		err = errors.New("--repetitions must lie between 8 and 1000000")
 	}
-	if s.Repetitions < 8 || s.Repetitions > 1_000_000 {
-		return errors.New("--repetitions must lie between 8 and 1000000")
-	}
-	return nil
-}
-
-// question finds what is no question at all.
-func (s *study) question() error {
-	switch s.kind() {
-	case "sweep":
-		_, err := planner.ParseAxis(s.Sweep)
-		return err
-	case "solve":
-		if _, err := planner.ParseGoal(s.Solve); err != nil {
-			return err
-		}
-		return planner.ParseOver(s.Over)
-	}
-	return nil
+	return ask, err
 }
 
 // result is an answer of the planner that also has a page.
@@ -110,37 +104,28 @@ type result interface {
 }
 
 // study asks the planner. Nothing of it opens the table.
-func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
+func (e *environment) study(ctx context.Context, j *job.Job, s *study, ask asking) error {
 	progress, stop := e.progress()
 	price, done := pipeline.Pricer(ctx, j, e.Options())
 	defer done()
 	settings := planner.Settings{
 		Price: price, Mechanisms: builtin.Mechanisms(), Release: s.Release, Repetitions: s.Repetitions, Seed: 1, Progress: progress,
 	}
-	r, err := s.ask(ctx, j, settings)
+	r, err := ask(ctx, j, settings)
 	stop()
 	if err != nil {
 		return e.studyFailed(ctx, err)
 	}
-	if err := s.files(r); err != nil {
+	if s.Page != "" {
+		var page []byte
+		if page, err = r.HTML(); err == nil && whole.WriteFile(s.Page, page, 0o644) != nil {
+			err = fmt.Errorf("%s cannot be written", s.Page)
+		}
+	}
+	if err != nil {
 		return e.FailWith(command.Unspent(command.ExitBug, "OUTPUT", err.Error()), nil)
 	}
 	return e.Print(r)
-}
-
-// ask returns what the planner answers. With an error, the answer means nothing.
-func (s *study) ask(ctx context.Context, j *job.Job, settings planner.Settings) (result, error) {
-	switch s.kind() {
-	case "sweep":
-		axis, err := planner.ParseAxis(s.Sweep)
-		if err != nil {
-			return nil, err
-		}
-		return planner.RunSweep(ctx, j, axis, planner.Range{Points: s.Points, Values: s.Values}, settings)
-	case "solve":
-		return planner.Solve(ctx, j, s.Solve, s.Over, settings)
-	}
-	return planner.Compare(ctx, j, 0, settings)
 }
 
 // studyFailed tells a job that is wrong from a question that has no answer.
@@ -151,26 +136,6 @@ func (e *environment) studyFailed(ctx context.Context, err error) error {
 		return e.Fail(ctx, err)
 	}
 	return e.Fail(ctx, &failure.Failure{Exit: failure.ExitInvalidJob, Code: "PLAN_REFUSED", Message: err.Error()})
-}
-
-// files writes the page, whole or not at all.
-func (s *study) files(r result) error {
-	if s.Page == "" {
-		return nil
-	}
-	b, err := r.HTML()
-	if err != nil {
-		return err
-	}
-	return writeWhole(s.Page, b)
-}
-
-// writeWhole writes a file whole or not at all.
-func writeWhole(path string, b []byte) error {
-	if err := whole.WriteFile(path, b, 0o644); err != nil {
-		return fmt.Errorf("%s cannot be written", path)
-	}
-	return nil
 }
 
 // progress is a bar on a terminal, and nothing elsewhere.

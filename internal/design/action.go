@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/design/draft"
 )
 
 // Action is something that a person did on the page: the name of a control, which says what it changes, and its value.
@@ -81,7 +83,7 @@ func written(v string) string {
 	if v == "" {
 		return ""
 	}
-	return quoted(v)
+	return draft.Quoted(v)
 }
 
 // raw is a value that was typed as YAML; what cannot be read stays a text, and check says what is wrong with it.
@@ -92,7 +94,7 @@ func raw(v string) string {
 	if doc, err := parse("[" + v + "]"); err == nil && len(doc.Content[0].Content) > 1 {
 		return "[" + v + "]" // a list without its brackets
 	}
-	return quoted(v)
+	return draft.Quoted(v)
 }
 
 // listed writes a line with commas as a list.
@@ -153,7 +155,7 @@ func addTable(root *yaml.Node, _ []string, v string) ([]Change, error) {
 	for i := 2; taken[name]; i++ {
 		name = fmt.Sprint("table_", i)
 	}
-	release := fmt.Sprintf(`{name: %s, mechanism: %s`, name, quoted(v))
+	release := fmt.Sprintf(`{name: %s, mechanism: %s`, name, draft.Quoted(v))
 	if find(root, "budget", "spend") == nil {
 		release += `, guarantee: {epsilon: "0.1"}`
 	}
@@ -175,7 +177,7 @@ func use(_ *yaml.Node, path []string, v string) ([]Change, error) {
 	case "category":
 		return one(at, "{domain: [], missing: drop, outside: drop}")
 	}
-	return one(at, "{type: "+quoted(v)+"}")
+	return one(at, "{type: "+draft.Quoted(v)+"}")
 }
 
 // unit names the column that says whose row it is, "" for none.
@@ -184,9 +186,9 @@ func unit(root *yaml.Node, _ []string, v string) ([]Change, error) {
 		return []Change{{Path: []string{"dataset", "unit"}}, {Path: []string{"dataset", "cap"}}, {Path: []string{"dataset", "fold"}}}, nil
 	}
 	if n := find(root, "dataset", "unit"); n != nil && n.Kind == yaml.MappingNode {
-		return one([]string{"dataset", "unit", "column"}, quoted(v))
+		return one([]string{"dataset", "unit", "column"}, draft.Quoted(v))
 	}
-	return one([]string{"dataset", "unit"}, "{column: "+quoted(v)+", name: person}")
+	return one([]string{"dataset", "unit"}, "{column: "+draft.Quoted(v)+", name: person}")
 }
 
 // rows decides what becomes of the several rows of a unit.
@@ -202,9 +204,9 @@ func rows(root *yaml.Node, _ []string, v string) ([]Change, error) {
 		for _, name := range keys(find(root, "dataset", "columns")) {
 			switch find(root, "dataset", "columns", name, "domain") {
 			case nil:
-				parts = append(parts, quoted(name)+": sum")
+				parts = append(parts, draft.Quoted(name)+": sum")
 			default:
-				parts = append(parts, quoted(name)+": mode")
+				parts = append(parts, draft.Quoted(name)+": mode")
 			}
 		}
 		return []Change{{Path: unit}, {Path: limit}, {Path: folded, Value: "{" + strings.Join(parts, ", ") + "}"}}, nil
@@ -215,7 +217,7 @@ func rows(root *yaml.Node, _ []string, v string) ([]Change, error) {
 // kind names the statistic of a release. It keeps the parameters that the new one has, too.
 func kind(root *yaml.Node, path []string, v string) ([]Change, error) {
 	at := []string{"releases", path[0]}
-	changes := []Change{{Path: append(at, "mechanism"), Value: quoted(v)}}
+	changes := []Change{{Path: append(at, "mechanism"), Value: draft.Quoted(v)}}
 	d, known := described()[v]
 	for _, name := range keys(find(root, "releases", path[0], "params")) {
 		if known && !d.Takes(name) {

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/design/draft"
 )
 
 // Change is one change of a job: the value at a path becomes Value, a text in YAML. "" takes the key away.
@@ -238,21 +240,11 @@ func encode(doc *yaml.Node) (string, error) {
 	return b.String(), err
 }
 
-// quoted writes a text as a YAML string on one line.
-func quoted(text string) string {
-	b, err := yaml.Marshal([]string{text})
-	out := strings.TrimSuffix(strings.TrimPrefix(string(b), "- "), "\n")
-	if err != nil || strings.Contains(out, "\n") || out == text && strings.ContainsAny(out, ",[]{}#:") {
-		return strconv.Quote(text)
-	}
-	return out
-}
-
 // list writes texts as a list on one line.
 func list(texts []string) string {
 	out := make([]string, len(texts))
 	for i, t := range texts {
-		out[i] = quoted(t)
+		out[i] = draft.Quoted(t)
 	}
 	return "[" + strings.Join(out, ", ") + "]"
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/design/draft"
 )
 
 const commented = `# the whole job
@@ -40,7 +42,7 @@ func TestEdit(t *testing.T) {
 		{"a quoted number", Change{[]string{"releases", "0", "guarantee", "epsilon"}, `"0.25"`}, `"0.1"`, `"0.25"`, "", ""},
 		{"a plain word", Change{[]string{"dataset", "relation"}, "replace-one"}, "add-remove", "replace-one", "", ""},
 		{"a number in braces", Change{[]string{"dataset", "columns", "cost", "upper"}, "2500.5"}, "2000", "2500.5", "", ""},
-		{"a quoted text", Change{[]string{"job"}, quoted("a: b # c")}, `"visits"`, `'a: b # c'`, "", ""},
+		{"a quoted text", Change{[]string{"job"}, draft.Quoted("a: b # c")}, `"visits"`, `'a: b # c'`, "", ""},
 		{"a new key", Change{[]string{"dataset", "size"}, "100"}, "", "", "\n  size: 100\n", ""},
 		{"a new mapping", Change{[]string{"dataset", "unit", "column"}, "patient"}, "", "", "unit:", ""},
 		{"a list", Change{[]string{"dataset", "columns", "region", "domain"}, list([]string{"x", "y, z", "1"})}, "", "", `region: {domain: [x, "y, z", "1"]}`, "north"},
@@ -117,7 +119,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add("a: |\n  text\n\n  more\nb: 1\n", "c", "d")
 	f.Add("? [a]\n: b\n", "a", "1")
 	f.Fuzz(func(t *testing.T, text, path, value string) {
-		change := Change{Path: strings.Split(path, "/"), Value: quoted(value)}
+		change := Change{Path: strings.Split(path, "/"), Value: draft.Quoted(value)}
 		got, err := Edit(text, change)
 		if err != nil {
 			return

@@ -65,7 +65,7 @@ type form struct {
 	Add           control
 	Publication   []control
 	Limit         []control
-	Problems      []notice
+	Problems      job.Problems
 	Priced        bool
 	Spent, Chance string
 	Caution       string
@@ -170,7 +170,7 @@ func (w *words) form(root *yaml.Node, h header, f found) *form {
 	m := &maker{words: w, root: root, problems: map[string]string{}}
 	for _, p := range f.problems {
 		if m.problems[p.Path] == "" {
-			m.problems[p.Path] = strings.TrimPrefix(p.Message, p.Path+": ")
+			m.problems[p.Path] = strings.TrimPrefix(p.Text(), p.Path+": ")
 		}
 	}
 	out := &form{words: w, Header: h, Problems: f.problems}

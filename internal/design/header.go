@@ -10,6 +10,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/design/draft"
+	"github.com/dprelease/dprelease/internal/job"
 )
 
 // header holds the names and types of a table's columns.
@@ -70,20 +72,20 @@ func (s *Session) header(ctx context.Context, root *yaml.Node, said bool) header
 	case '\t':
 		add("delimiter", "tab")
 	default:
-		add("delimiter", quoted(string(found.Delimiter)))
+		add("delimiter", draft.Quoted(string(found.Delimiter)))
 	}
 	add("encoding", found.Encoding)
 	return h
 }
 
 // contradicts returns what the names and types of the columns say against the job, which names columns by hand.
-func (h header) contradicts(root *yaml.Node) (out []notice) {
-	wrong := func(n *yaml.Node, message string, path ...string) {
-		out = append(out, notice{Line: n.Line, Path: at(path...), Message: at(path...) + ": " + message})
+func (h header) contradicts(root *yaml.Node) (out job.Problems) {
+	wrong := func(n *yaml.Node, message, hint string, path ...string) {
+		out = append(out, job.Problem{Pos: job.Pos{Line: n.Line}, Path: at(path...), Message: message, Hint: hint})
 	}
 	for _, c := range h.changes {
 		key := c.Path[len(c.Path)-1]
-		wrong(find(root, "dataset", "source"), "the first line of the table says otherwise (say "+key+": "+c.Value+")", "dataset", "source")
+		wrong(find(root, "dataset", "source"), "the first line of the table says otherwise", "say "+key+": "+c.Value, "dataset", "source")
 	}
 	if len(h.Columns) == 0 {
 		return out
@@ -92,11 +94,11 @@ func (h header) contradicts(root *yaml.Node) (out []notice) {
 		i := slices.IndexFunc(h.Columns, func(c table.Column) bool { return c.Name == name })
 		switch {
 		case i < 0:
-			wrong(n, "the table has no such column", path...)
+			wrong(n, "the table has no such column", "", path...)
 		case !h.Columns[i].Usable:
-			wrong(n, "cannot be used: "+h.Columns[i].Reason, path...)
+			wrong(n, "cannot be used: "+h.Columns[i].Reason, "", path...)
 		case number && h.Columns[i].Kind == table.String && !h.Columns[i].Text:
-			wrong(n, "is text in the table, and not a number (say a domain)", path...)
+			wrong(n, "is text in the table, and not a number", "say a domain", path...)
 		}
 	}
 	for _, name := range keys(find(root, "dataset", "columns")) {

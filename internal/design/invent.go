@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/data/whole"
+	"github.com/dprelease/dprelease/internal/design/draft"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/pipeline"
@@ -55,8 +56,8 @@ const exact = "10000"
 
 // invent runs the job on a table of invented rows, and once more nearly without noise. Source, account, ledger and output are
 // replaced by some of a folder that is thrown away, so nothing of the job's own is read, written or spent.
-func (s *Session) invent(ctx context.Context, w *words, text, units string) (*invented, error) {
-	j, err := s.read(text)
+func (s *Session) invent(ctx context.Context, w *words, q question) (*invented, error) {
+	j, err := s.read(q.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (s *Session) invent(ctx context.Context, w *words, text, units string) (*in
 		slices.ContainsFunc(j.Samples, func(s job.Sample) bool { return s.Keep || s.ID != "" }) {
 		return nil, errors.New(w.T("picture.not"))
 	}
-	n, err := strconv.Atoi(units)
+	n, err := strconv.Atoi(q.Rows)
 	if err != nil {
 		n = usual
 	}
@@ -88,11 +89,11 @@ func (s *Session) invent(ctx context.Context, w *words, text, units string) (*in
 	if err := whole.WriteFile(table, rows, 0o600); err != nil {
 		return nil, errors.New(w.T("picture.folder"))
 	}
-	released, err := s.runInvented(ctx, text, j, dir, "noisy", n)
+	released, err := s.runInvented(ctx, q.Text, j, dir, "noisy", n)
 	if err != nil {
 		return nil, err
 	}
-	truth, err := s.runInvented(ctx, text, j, dir, "exact", n, nearlyExact(j)...)
+	truth, err := s.runInvented(ctx, q.Text, j, dir, "exact", n, nearlyExact(j)...)
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
@@ -116,9 +117,9 @@ func (s *Session) invent(ctx context.Context, w *words, text, units string) (*in
 // onInvented are the changes that lead a job to the invented table in a folder, and away from everything of its own.
 func onInvented(j *job.Job, dir, way string, n int) []Change {
 	changes := []Change{
-		{Path: []string{"dataset", "source"}, Value: "{path: " + quoted(filepath.Join(dir, "invented.csv")) + "}"},
-		{Path: []string{"budget", "ledger"}, Value: quoted("sqlite:" + filepath.Join(dir, way, "budget.db"))},
-		{Path: []string{"output"}, Value: "{dir: " + quoted(filepath.Join(dir, way, "out")) + ", formats: [json]}"},
+		{Path: []string{"dataset", "source"}, Value: "{path: " + draft.Quoted(filepath.Join(dir, "invented.csv")) + "}"},
+		{Path: []string{"budget", "ledger"}, Value: draft.Quoted("sqlite:" + filepath.Join(dir, way, "budget.db"))},
+		{Path: []string{"output"}, Value: "{dir: " + draft.Quoted(filepath.Join(dir, way, "out")) + ", formats: [json]}"},
 		{Path: []string{"dataset", "id"}, Value: "invented"},
 		{Path: []string{"engine"}}, {Path: []string{"lineage"}}, {Path: []string{"publication"}},
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
-	"github.com/dprelease/dprelease/internal/say/problem"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
@@ -39,16 +38,9 @@ func (s *Session) read(text string) (*job.Job, error) {
 // found holds the answers of check and plan about a job.
 type found struct {
 	job      *job.Job
-	problems []notice
+	problems job.Problems
 	report   *report.Report // nil where the job has no plan
 	briefs   map[string]report.Brief
-}
-
-// notice is one that check would print.
-type notice struct {
-	Line    int
-	Path    string
-	Message string
 }
 
 // look checks and plans a job. Nothing is read but what check and plan read: no table, and no row.
@@ -70,41 +62,18 @@ func (s *Session) look(ctx context.Context, text string) found {
 			f.briefs[b.Release] = b
 		}
 	}
-	if err != nil {
-		f.problems = problemsOf(err)
-	}
+	f.problems = problemsOf(err)
 	return f
 }
 
 // problemsOf are the problems that an error holds. Only errors of known kinds may speak (P20).
-func problemsOf(err error) (out []notice) {
-	var all job.Problems
-	var one job.Problem
+func problemsOf(err error) job.Problems {
 	var failed *failure.Failure
-	switch {
-	case errors.As(err, &all):
-	case errors.As(err, &one):
-		all = append(all, one)
+	switch problems := command.ProblemsOf(err); {
+	case len(problems) > 0 || err == nil || errors.Is(err, context.Canceled):
+		return problems
 	case errors.As(err, &failed):
-		return []notice{{Message: failed.Message}}
-	case errors.Is(err, context.Canceled):
-		return nil
-	default:
-		return []notice{{Message: fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err)}}
+		return job.Problems{{Message: failed.Message}}
 	}
-	for _, p := range all {
-		out = append(out, problemOf(p))
-	}
-	return out
-}
-
-func problemOf(p problem.Problem) notice {
-	text := p.Message
-	if p.Path != "" {
-		text = p.Path + ": " + text
-	}
-	if p.Hint != "" {
-		text += " (" + p.Hint + ")"
-	}
-	return notice{Line: p.Line, Path: p.Path, Message: text}
+	return job.Problems{{Message: fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err)}}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/data/whole"
+	"github.com/dprelease/dprelease/internal/design/draft"
 	"github.com/dprelease/dprelease/internal/job/language"
 )
 
@@ -74,8 +75,8 @@ func (s *Session) Handler(host, token string) http.Handler {
 	mux.HandleFunc("GET /page.css", serve("text/css; charset=utf-8", style))
 	mux.HandleFunc("POST /edit", answer(s.edit))
 	mux.HandleFunc("POST /header", answer(s.firstLine))
-	mux.HandleFunc("POST /study", answer(s.study))
-	mux.HandleFunc("POST /picture", answer(s.picture))
+	mux.HandleFunc("POST /study", answer(part(s, "study", s.compare)))
+	mux.HandleFunc("POST /picture", answer(part(s, "picture", s.invent)))
 	mux.HandleFunc("POST /save", answer(s.save))
 	return guard(host, token, mux)
 }
@@ -227,48 +228,27 @@ func (s *Session) show(ctx context.Context, w *words, text string) (reply, error
 		err = nil // the problems say so
 	}
 	for _, p := range f.problems {
-		out.Lines = append(out.Lines, lineNote{p.Line, p.Message})
+		out.Lines = append(out.Lines, lineNote{p.Line, p.Text()})
 	}
 	return out, err
 }
 
-// study compares designs for one table.
-func (s *Session) study(ctx context.Context, w *words, q question) (reply, error) {
-	done, err := s.one(ctx)
-	if err != nil {
-		return reply{}, err
-	}
-	defer done()
-	c, err := s.compare(ctx, w, q.Text, q.Release)
-	if err != nil {
-		return reply{}, err
-	}
-	part, err := render("study", c)
-	return reply{Part: part}, err
-}
-
-// picture makes up a table and releases from it.
-func (s *Session) picture(ctx context.Context, w *words, q question) (reply, error) {
-	done, err := s.one(ctx)
-	if err != nil {
-		return reply{}, err
-	}
-	defer done()
-	p, err := s.invent(ctx, w, q.Text, q.Rows)
-	if err != nil {
-		return reply{}, err
-	}
-	part, err := render("picture", p)
-	return reply{Part: part}, err
-}
-
-// one waits until nothing else that computes for long is under way.
-func (s *Session) one(ctx context.Context) (func(), error) {
-	select {
-	case s.busy <- struct{}{}:
-		return func() { <-s.busy }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// part answers with a part of the page that takes long to compute. It waits until no other part is under way.
+func part[T any](s *Session, name string, compute func(context.Context, *words, question) (T, error)) func(context.Context, *words,
+	question) (reply, error) {
+	return func(ctx context.Context, w *words, q question) (reply, error) {
+		select {
+		case s.busy <- struct{}{}:
+			defer func() { <-s.busy }()
+		case <-ctx.Done():
+			return reply{}, ctx.Err()
+		}
+		data, err := compute(ctx, w, q)
+		if err != nil {
+			return reply{}, err
+		}
+		text, err := render(name, data)
+		return reply{Part: text}, err
 	}
 }
 
@@ -323,25 +303,9 @@ func (s *Session) Start() (text, seen string, err error) {
 	name := strings.TrimSuffix(filepath.Base(s.Path), filepath.Ext(s.Path))
 	source := ""
 	if s.Table != "" {
-		source = "\n  source: {path: " + quoted(s.relative()) + "}"
+		source = "\n  source: {path: " + draft.Quoted(draft.Named(s.Table, filepath.Dir(s.Path))) + "}"
 	}
-	return fmt.Sprintf(fresh, quoted(name), quoted(name), source), seen, nil
-}
-
-// relative is the table as the job names it.
-func (s *Session) relative() string {
-	if strings.Contains(s.Table, "://") {
-		return s.Table
-	}
-	from, err := filepath.Abs(filepath.Dir(s.Path))
-	to, err2 := filepath.Abs(s.Table)
-	if err != nil || err2 != nil || filepath.IsAbs(s.Table) {
-		return s.Table
-	}
-	if rel, err := filepath.Rel(from, to); err == nil {
-		return filepath.ToSlash(rel)
-	}
-	return to
+	return fmt.Sprintf(fresh, draft.Quoted(name), draft.Quoted(name), source), seen, nil
 }
 
 // fresh is a new job. The decisions that only a person can make are not in it.

@@ -2,10 +2,10 @@ package design
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
+	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
 	"github.com/dprelease/dprelease/internal/plan/planner"
@@ -35,15 +35,15 @@ type designed struct {
 const repetitions = 120
 
 // compare asks the planner about one release. It reads no row.
-func (s *Session) compare(ctx context.Context, w *words, text, release string) (*compared, error) {
-	j, err := s.read(text)
+func (s *Session) compare(ctx context.Context, w *words, q question) (*compared, error) {
+	j, err := s.read(q.Text)
 	if err != nil {
 		return nil, err
 	}
 	price, stop := pipeline.Pricer(ctx, j, s.options())
 	defer stop()
-	settings := planner.Settings{Price: price, Mechanisms: builtin.Mechanisms(), Release: release, Repetitions: repetitions, Seed: 1}
-	out := &compared{words: w, Release: release}
+	settings := planner.Settings{Price: price, Mechanisms: builtin.Mechanisms(), Release: q.Release, Repetitions: repetitions, Seed: 1}
+	out := &compared{words: w, Release: q.Release}
 	if err := out.error(ctx, j, settings); err != nil {
 		return nil, err
 	}
@@ -100,11 +100,8 @@ func (c *compared) error(ctx context.Context, j *job.Job, settings planner.Setti
 
 // said returns the words of an error of the planner: problems of the job, or why it has no answer. The planner reads no row.
 func said(err error) string {
-	var problems job.Problems
-	var one job.Problem
-	switch {
-	case errors.As(err, &problems), errors.As(err, &one):
-		return problemsOf(err)[0].Message
+	if problems := command.ProblemsOf(err); len(problems) > 0 {
+		return problems[0].Text()
 	}
 	return err.Error()
 }

@@ -44,7 +44,8 @@ func Write(ctx context.Context, s Source) ([]byte, error) {
 		s.Delimiter = found.Delimiter
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, head, s.name(), s.text(found.Encoding))
+	name := Named(s.Path, s.Folder)
+	fmt.Fprintf(&b, head, name, s.text(name, found.Encoding))
 	if !slices.ContainsFunc(columns, func(c table.Column) bool { return c.Usable && sayable(c.Name) }) {
 		b.WriteString(" " + Mark + "the table has no column that can be used")
 	}
@@ -59,18 +60,12 @@ func Write(ctx context.Context, s Source) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// name is the table as the job names it.
-func (s *Source) name() string {
-	if filepath.IsAbs(s.Path) {
-		return s.Path
-	}
-	from, err := filepath.Abs(s.Folder)
-	if err != nil {
-		return s.Path
-	}
-	to, err := filepath.Abs(s.Path)
-	if err != nil {
-		return s.Path
+// Named returns how a job in a folder names its table.
+func Named(path, folder string) string {
+	from, err := filepath.Abs(folder)
+	to, err2 := filepath.Abs(path)
+	if strings.Contains(path, "://") || filepath.IsAbs(path) || err != nil || err2 != nil {
+		return path
 	}
 	if rel, err := filepath.Rel(from, to); err == nil {
 		return filepath.ToSlash(rel)
@@ -79,8 +74,8 @@ func (s *Source) name() string {
 }
 
 // text returns the value of dataset.source.
-func (s *Source) text(encoding string) string {
-	text := "path: " + scalar(s.name())
+func (s *Source) text(name, encoding string) string {
+	text := "path: " + Quoted(name)
 	if s.Delimiter == '\t' {
 		text += ", delimiter: tab"
 	} else if s.Delimiter != 0 {
@@ -92,8 +87,8 @@ func (s *Source) text(encoding string) string {
 	return "{" + text + "}"
 }
 
-// scalar writes a text as YAML, for a place inside brackets.
-func scalar(text string) string {
+// Quoted writes a text as YAML on one line, for a place inside brackets.
+func Quoted(text string) string {
 	b, err := yaml.Marshal([]string{text})
 	if err != nil {
 		return strconv.Quote(text)
@@ -112,7 +107,7 @@ func sayable(name string) bool {
 
 // column writes one column.
 func column(b *strings.Builder, c table.Column) {
-	name := scalar(c.Name)
+	name := Quoted(c.Name)
 	switch {
 	case !sayable(c.Name):
 		fmt.Fprintf(b, "    # A column whose name no job can hold: rename it to use it.\n")

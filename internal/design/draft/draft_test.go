@@ -163,3 +163,13 @@ func TestSourceOfADraft(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A job names its table as its folder sees it, and an address as it is.
+func TestNamed(t *testing.T) {
+	for _, c := range [][3]string{{"data/t.csv", ".", "data/t.csv"}, {"data/t.csv", "jobs", "../data/t.csv"}, {"/srv/t.csv", "jobs", "/srv/t.csv"},
+		{"s3://bucket/t.parquet", "jobs", "s3://bucket/t.parquet"}} {
+		if got := draft.Named(c[0], c[1]); got != c[2] {
+			t.Errorf("%s in %s is %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+}

@@ -45,7 +45,10 @@ type Problem struct {
 }
 
 // Error prints file:line:column: path: message (hint).
-func (p Problem) Error() string {
+func (p Problem) Error() string { return p.Pos.String() + ": " + p.Text() }
+
+// Text prints path: message (hint).
+func (p Problem) Text() string {
 	s := p.Message
 	if p.Path != "" {
 		s = Shorten(p.Path, 3*MaxShown) + ": " + s
@@ -53,7 +56,7 @@ func (p Problem) Error() string {
 	if p.Hint != "" {
 		s += " (" + p.Hint + ")"
 	}
-	return p.Pos.String() + ": " + s
+	return s
 }
 
 // Problems are all the problems of a text, in its order; nil where there are none. It
