@@ -256,10 +256,7 @@ func floatsOf(v *table.Values, first, rows int, room []float64) (kept, x []float
 // Finish ends the table. Nobody may use the folder after that.
 func (f *Folder) Finish() (*FoldedUnits, error) {
 	defer f.Close()
-	u := &FoldedUnits{folds: f.folds, dir: f.spec.Dir, memory: f.spec.Memory / 4, size: int(min(blockUnits, (f.spec.Units+63)&^63))}
-	for range f.folds {
-		u.dicts = append(u.dicts, table.NewDictID())
-	}
+	u := newFoldedUnits(f)
 	var err error
 	if f.late == nil {
 		err = f.deliver(u)
@@ -283,25 +280,26 @@ const deliverUnits = 1 << 12
 // deliver adds the results of the units of the range, in their order. Ranges begin at whole words of a bitmap.
 func (f *Folder) deliver(u *FoldedUnits) error {
 	for at := int64(0); at < f.units; {
-		b, err := u.block()
-		if err != nil {
-			return err
+		row := int(u.units % blockUnits)
+		if row == 0 {
+			if err := u.begin(); err != nil {
+				return err
+			}
 		}
-		n := min(int(f.units-at), blockUnits-b.rows)
+		n := min(int(f.units-at), blockUnits-row)
 		parallel((n+deliverUnits-1)/deliverUnits, func(part int) {
 			for i := part * deliverUnits; i < min(n, (part+1)*deliverUnits); i++ {
-				f.result(at+int64(i), b, b.rows+i, u.size)
+				f.result(at+int64(i), u, row+i)
 			}
 		})
-		b.rows += n
 		u.units += int64(n)
 		at += int64(n)
 	}
 	return nil
 }
 
-// result puts the results of a unit of the range into a row of a block.
-func (f *Folder) result(unit int64, b *foldedBlock, row, size int) {
+// result puts the results of a unit of the range into a row of the block that is being filled.
+func (f *Folder) result(unit int64, u *FoldedUnits, row int) {
 	s := &f.shards[unit&(shards-1)]
 	words := s.words[int(unit>>shardBits)*f.width:][:f.width]
 	for i := range f.folds {
@@ -310,8 +308,8 @@ func (f *Folder) result(unit int64, b *foldedBlock, row, size int) {
 			continue
 		}
 		if x, ok := c.result(&s.tally, words[c.at:]); ok {
-			b.folds[i][row] = x
-			b.folds[i][size+row>>6] |= 1 << (row & 63)
+			u.filling[i][row] = x
+			u.filling[i][u.size+row>>6] |= 1 << (row & 63)
 		}
 	}
 }

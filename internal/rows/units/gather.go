@@ -2,8 +2,8 @@ package units
 
 import (
 	"cmp"
-	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/table"
@@ -16,31 +16,21 @@ import (
 //
 // The i-th value is a function of the rows of unit units[i] alone. Proof: gather.proof.md.
 func (f *Folded) Gather(column string, units []int32, empty float64, g *Gathered) (table.Values, error) { // P32
-	u := f.units
-	at := slices.IndexFunc(u.folds, func(c cell) bool { return c.view == f.view && c.Column == column })
-	if at < 0 {
-		return table.Values{}, fmt.Errorf("units: column %s is not folded in view %d", column, f.view)
+	at, err := f.fold(column)
+	if err != nil {
+		return table.Values{}, err
 	}
-	fold, n := &u.folds[at], len(units)
-	g.valid, g.floats, g.codes = fit(g.valid, (n+7)/8), fit(g.floats, n), fit(g.codes, n)
-	clear(g.valid)
-	g.pages = g.pages[:0]
-	for _, b := range u.blocks {
-		if b.folds == nil {
-			g.pages = append(g.pages, nil)
-		} else {
-			g.pages = append(g.pages, b.folds[at])
-		}
-	}
+	u, n := f.units, len(units)
+	g.begin(&u.folds[at], n)
 	// Stretches begin at whole bytes of the bitmap.
 	stretches := (n + gatherRows - 1) / gatherRows
 	for len(g.late) < stretches {
 		g.late = append(g.late, nil)
 	}
 	parallel(stretches, func(i int) {
-		g.late[i] = g.some(fold.delivers(), u.size, units, i*gatherRows, min(n, (i+1)*gatherRows), g.late[i][:0])
+		g.late[i] = u.inMemory(at, units, i*gatherRows, min(n, (i+1)*gatherRows), g, g.late[i][:0])
 	})
-	if err := u.gatherLate(at, units, g, stretches); err != nil {
+	if err := u.gatherLate(at, units, slices.Concat(g.late[:stretches]...), g); err != nil {
 		return table.Values{}, err
 	}
 	if empty == empty {
@@ -51,10 +41,23 @@ func (f *Folded) Gather(column string, units []int32, empty float64, g *Gathered
 			}
 		}
 	}
-	if fold.delivers() {
-		return table.Values{Kind: table.Float, Float64: g.floats[:n], Valid: g.valid[:(n+7)/8]}, nil
+	return u.values(at, g), nil
+}
+
+// values returns the values of a fold that were put down.
+func (u *FoldedUnits) values(fold int, g *Gathered) table.Values {
+	v := table.Values{Kind: table.Float, Float64: g.floats, Valid: g.valid}
+	if c := &u.folds[fold]; !c.delivers() {
+		v = table.Values{Kind: table.String, Codes: g.codes, Dict: c.Domain, DictID: u.dicts[fold], Valid: v.Valid}
 	}
-	return table.Values{Kind: table.String, Codes: g.codes[:n], Dict: fold.Domain, DictID: u.dicts[at], Valid: g.valid[:(n+7)/8]}, nil
+	there := 0
+	for _, b := range v.Valid {
+		there += bits.OnesCount8(b)
+	}
+	if there == max(len(v.Float64), len(v.Codes)) {
+		v.Valid = nil
+	}
+	return v
 }
 
 // gatherRows is the number of rows that a goroutine gathers at once.
@@ -62,78 +65,97 @@ const gatherRows = 1 << 13
 
 // Gathered is the memory of one reader of a folded column.
 type Gathered struct {
-	floats []float64
+	floats []float64 // nil for a category
 	codes  []int32
 	valid  []byte
-	pages  [][]uint64 // the values of each block, nil where they are on the disk
-	late   [][]int32  // the rows of each stretch whose values are on the disk
+	late   [][]int32 // the rows of each stretch whose values are on the disk
+	page   []uint64  // from the disk
 }
 
-// some gathers rows [from, to) as far as their units are in memory, and returns the other rows.
-func (g *Gathered) some(floats bool, size int, units []int32, from, to int, late []int32) []int32 {
+// begin makes room for n missing values of a fold.
+func (g *Gathered) begin(fold *cell, n int) {
+	g.valid = slices.Grow(g.valid[:0], (n+7)/8)[:(n+7)/8]
+	clear(g.valid)
+	if fold.delivers() {
+		g.floats = slices.Grow(g.floats[:0], n)[:n]
+		clear(g.floats)
+		return
+	}
+	g.codes = slices.Grow(g.codes[:0], n)[:n]
+	clear(g.codes)
+}
+
+// put puts down the value of a row, if there is one at a place of a page.
+func (g *Gathered) put(row int, page []uint64, size, at int) {
+	if page[size+at>>6]>>(at&63)&1 == 0 {
+		return
+	}
+	if g.floats != nil {
+		g.floats[row] = math.Float64frombits(page[at])
+	} else {
+		g.codes[row] = int32(page[at])
+	}
+	g.valid[row>>3] |= 1 << (row & 7)
+}
+
+// pageOf returns the number of the page with the value of a unit.
+func (u *FoldedUnits) pageOf(fold int, unit int32) int64 {
+	return int64(unit/blockUnits)*int64(len(u.folds)) + int64(fold)
+}
+
+// inMemory gathers rows [from, to) of a fold as far as their units are in memory, and returns the other rows.
+func (u *FoldedUnits) inMemory(fold int, units []int32, from, to int, g *Gathered, late []int32) []int32 {
 	for i := from; i < to; i++ {
 		unit := units[i]
-		if g.floats[i], g.codes[i] = 0, 0; unit < 0 {
+		if unit < 0 {
 			continue
 		}
-		words, row := g.pages[unit/blockUnits], int(unit%blockUnits)
-		if words == nil {
+		if page := u.page(u.pageOf(fold, unit)); page != nil {
+			g.put(i, page, u.size, int(unit%blockUnits))
+		} else {
 			late = append(late, int32(i))
-			continue
 		}
-		g.put(floats, i, words[row], words[size+row>>6]>>(row&63))
 	}
 	return late
 }
 
-// put puts down the value of a row, if the lowest bit of there is set.
-func (g *Gathered) put(floats bool, i int, word, there uint64) {
-	if there&1 == 0 {
-		return
+// whole returns a page, which is read into the memory of g if it is on the disk.
+func (u *FoldedUnits) whole(i int64, g *Gathered) ([]uint64, error) {
+	if page := u.page(i); page != nil {
+		return page, nil
 	}
-	if floats {
-		g.floats[i] = math.Float64frombits(word)
-	} else {
-		g.codes[i] = int32(word)
-	}
-	g.valid[i>>3] |= 1 << (i & 7)
+	g.page = fit(g.page, int(u.length))
+	return g.page, u.fill(asBytes(g.page), i, 0)
 }
 
-// manyLate is from how many rows on a whole block is read for them.
+// manyLate is from how many rows on a whole page is read for them.
 const manyLate = 256
 
-// gatherLate gathers the rows whose units are on the disk, block by block.
-func (u *FoldedUnits) gatherLate(fold int, units []int32, g *Gathered, stretches int) error {
-	var rows []int32
-	for _, late := range g.late[:stretches] {
-		rows = append(rows, late...)
-	}
+// gatherLate gathers rows whose units are on the disk, page by page.
+func (u *FoldedUnits) gatherLate(fold int, units, rows []int32, g *Gathered) error {
 	slices.SortFunc(rows, func(a, b int32) int { return cmp.Compare(units[a], units[b]) })
-	floats, all := u.folds[fold].delivers(), []uint64(nil)
 	for len(rows) > 0 {
-		at := units[rows[0]] / blockUnits
+		i := u.pageOf(fold, units[rows[0]])
 		n := 1
-		for n < len(rows) && units[rows[n]]/blockUnits == at {
+		for n < len(rows) && u.pageOf(fold, units[rows[n]]) == i {
 			n++
 		}
-		b, one := u.blocks[at], make([]uint64, 2)
+		g.page = fit(g.page, int(u.length))
 		if n >= manyLate {
-			if _, _, err := u.read(b, fold, &all); err != nil {
+			if err := u.fill(asBytes(g.page), i, 0); err != nil {
 				return err
 			}
 		}
-		for _, i := range rows[:n] {
-			row := int(units[i] % blockUnits)
-			if n >= manyLate {
-				one[0], one[1] = all[row], all[u.size+row>>6]
-			} else {
-				for k, word := range []int{row, u.size + row>>6} {
-					if err := u.disk.Fill(asBytes(one[k:k+1]), b.at+int64(fold)*u.foldBytes()+8*int64(word)); err != nil {
-						return err
-					}
+		for _, row := range rows[:n] {
+			at := int(units[row] % blockUnits)
+			if n < manyLate {
+				valid := u.size + at>>6
+				err := cmp.Or(u.fill(asBytes(g.page[at:at+1]), i, int64(at)), u.fill(asBytes(g.page[valid:valid+1]), i, int64(valid)))
+				if err != nil {
+					return err
 				}
 			}
-			g.put(floats, int(i), one[0], one[1]>>(row&63))
+			g.put(int(row), g.page, u.size, at)
 		}
 		rows = rows[n:]
 	}

@@ -54,9 +54,8 @@ func NewIndex(spec IndexSpec) (*Index, error) {
 		return nil, fmt.Errorf("units: an index needs a rule for rows without a unit")
 	}
 	spec.Memory = cmp.Or(spec.Memory, table.DefaultMemory)
-	x := &Index{spec: spec, keys: newKeyer(spec.Null)}
-	x.numbers = numbers{dir: spec.Dir, room: max(1, spec.Memory/4/(4*chunkRows))}
-	return x, nil
+	room := max(1, spec.Memory/4/(4*chunkRows))
+	return &Index{spec: spec, keys: newKeyer(spec.Null), numbers: numbersIn(spec.Dir, room)}, nil
 }
 
 // Add numbers rows. Calls come in the order of the table.
@@ -287,7 +286,7 @@ func (x *Index) Below(units int64) *Index {
 // Mapped returns a finished index of other rows, whose units are among those of x: read writes their numbers, or -1, as
 // Numbers does. It has memory and a file of its own, and lives as long as x.
 func (x *Index) Mapped(rows int64, read func(first int64, dst []int32) error) (*Index, error) {
-	out := &Index{spec: x.spec, keys: x.keys, units: x.units, numbers: numbers{dir: x.spec.Dir, room: x.numbers.room}}
+	out := &Index{spec: x.spec, keys: x.keys, units: x.units, numbers: numbersIn(x.spec.Dir, x.numbers.room)}
 	some, ids := make([]int32, chunkRows), make([]uint32, chunkRows)
 	for first := int64(0); first < rows; first += chunkRows {
 		n := min(chunkRows, rows-first)
