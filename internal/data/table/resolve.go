@@ -257,7 +257,7 @@ func holdsTables(path, files string) error {
 // file adds a file. A folder must not hold a table whose name does not say so: it would be left out in silence.
 func (r *resolver) file(path string, parts []keyPart) error {
 	if r.folder && !slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
-		if isTable(r.at.head(path)) {
+		if marked(r.at.head(path)) != "" {
 			return fail(CodeUsage, path,
 				"a table whose name does not end in "+strings.Join(extensions, ", ")+": rename it, or name the files by a pattern")
 		}

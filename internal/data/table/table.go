@@ -215,11 +215,11 @@ func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *
 	switch {
 	case base.size == 0:
 		return nil, "", fail(CodeCorrupt, name, "the file is empty")
-	case s.Format != "" && !slices.Contains(formatNames(), s.Format):
-		return nil, "", fail(CodeUsage, name, "the format must be one of "+strings.Join(formatNames(), ", "))
+	case s.Format != "" && !slices.Contains(formats, s.Format):
+		return nil, "", fail(CodeUsage, name, "the format must be one of "+strings.Join(formats, ", "))
 	case format == "":
 		return nil, "",
-			fail(CodeCorrupt, name, "neither "+strings.Join(toldArticled(), " nor ")+" file, and its name does not end in .csv or .csv.gz; "+
+			fail(CodeCorrupt, name, "neither a parquet nor an arrow file, and its name does not end in .csv or .csv.gz; "+
 				"if it is a csv file, say its dataset.source.delimiter; convert a table in any other format")
 	case format != FormatCSV && s.CSV.Format() != "":
 		return nil, "", fail(CodeUnsupported, name,
@@ -229,10 +229,15 @@ func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *
 	}
 	base.domains = s.Domains
 	err = guarded(func() (err error) {
-		if x, ok := formatCalled(format); ok {
-			f, err = x.open(ctx, base)
-		} else if err = base.announce(ctx, []extent{{0, base.size}}); err == nil {
-			f, err = openCSV(ctx, base, &s.CSV, headers)
+		switch format {
+		case FormatParquet:
+			f, err = openParquet(base)
+		case FormatArrow:
+			f, err = openArrow(ctx, base)
+		default:
+			if err = base.announce(ctx, []extent{{0, base.size}}); err == nil {
+				f, err = openCSV(ctx, base, &s.CSV, headers)
+			}
 		}
 		return err
 	})
