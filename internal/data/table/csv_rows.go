@@ -56,7 +56,7 @@ func (f *csvFile) pieces(col int, r *reading) iter.Seq[*piece] {
 			if b.rows == 0 {
 				continue
 			}
-			p := &piece{first: first, rows: b.rows, cost: f.cost(b, col)}
+			p := &piece{first: first, rows: b.rows, cost: f.cost(b, col), glance: sure} // opening read every line
 			if lead {
 				rows := &csvRows{file: f, block: b, lead: p, from: from}
 				r.rows[f] = rows

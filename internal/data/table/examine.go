@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
 )
@@ -18,103 +15,17 @@ import (
 // compares the size that such bytes declare, and reads the levels in front of the numbers. A damaged byte behind them stays
 // unnoticed. docs/tables.md says so. // P21
 func (t *Table) Examine(ctx context.Context, columns []string) error {
-	cols, err := t.find(columns)
-	if err != nil {
+	if t.unordered { // this program wrote the rows of a query
+		return t.Verify(ctx, columns)
+	}
+	if err := t.Scan(ctx, ScanOptions{Columns: columns, examine: true}, nil); err != nil {
 		return err
 	}
-	workers := workersOr(0)
-	if err := t.verify(ctx, cols, workers); err != nil || t.unordered { // this program wrote the rows of a query
-		return err
-	}
-	e := &examination{arena: &arena{limit: t.memory}, room: semaphore.NewWeighted(t.memory / 17 * 16), most: t.memory / 17 * 16}
-	for range workers {
-		e.idle = append(e.idle, &worker{arena: e.arena, skim: true})
-	}
-	defer func() {
-		for _, w := range e.idle {
-			w.unpack.close()
-		}
-	}()
-	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(workers)
-	r := t.reading(nil, nil)
-	for _, f := range t.files {
-		if _, ok := f.dataFile.(*csvFile); ok {
-			continue // opening it read every line
-		}
-		for _, col := range cols {
-			if f.at[col] < 0 {
-				continue
-			}
-			for p := range f.pieces(f.at[col], r) {
-				if e.begin(inner, p) != nil {
-					break
-				}
-				group.Go(func() error { return guarded(func() error { return e.piece(inner, p) }) })
-			}
-		}
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for _, f := range t.files {
-		if err := f.changed(); err != nil {
-			return err
-		}
-	}
-	_, _, err = t.need(cols, workers) // now that the sizes of all texts are known
-	return err
+	return t.Verify(ctx, columns) // now that the sizes of all texts are known
 }
 
-// examination is a running Examine.
-type examination struct {
-	arena *arena
-	room  *semaphore.Weighted
-	most  int64
-
-	mu   sync.Mutex
-	idle []*worker
-}
-
-// weight is the most that a piece takes while it is decoded.
-func (e *examination) weight(p *piece) int64 {
-	n := p.cost + p.scratch
-	for _, c := range p.shared {
-		n += c.cost
-	}
-	return min(n, e.most)
-}
-
-// begin waits until there is room for a piece.
-func (e *examination) begin(ctx context.Context, p *piece) error {
-	return e.room.Acquire(ctx, e.weight(p))
-}
-
-func (e *examination) piece(ctx context.Context, p *piece) error {
-	defer e.room.Release(e.weight(p))
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	e.mu.Lock()
-	w := e.idle[len(e.idle)-1]
-	e.idle = e.idle[:len(e.idle)-1]
-	e.mu.Unlock()
-	defer func() { // also when decode panics
-		p.out.hold.release(e.arena)
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.idle = append(e.idle, w)
-		for _, c := range p.shared {
-			if c.pieces--; c.pieces == 0 {
-				c.hold.release(e.arena)
-			}
-		}
-	}()
-	if p.glance != nil && p.glance(w) {
-		return nil
-	}
-	return p.decode(w, &p.out)
-}
+// sure is the glance of a piece that cannot fail any more.
+func sure(*worker) bool { return true }
 
 // glance reports whether a page holds the values that it declares, as far as its first bytes tell. Where it says no, the
 // page must be decoded, which says what is wrong, if anything is.

@@ -127,7 +127,7 @@ func (f *member) constant(p *keyPart) iter.Seq[*piece] {
 		for _, rows := range f.groups() {
 			for from := int64(0); from < rows; from += blockRows {
 				n := int(min(blockRows, rows-from))
-				q := &piece{first: first + from, rows: n, cost: int64(n) * 9}
+				q := &piece{first: first + from, rows: n, cost: int64(n) * 9, glance: sure}
 				q.decode = func(w *worker, out *vec) error {
 					number, whole, ok := p.column.read(p.value)
 					if p.null || !ok || math.IsNaN(number) { // the place of a missing value holds zero

@@ -23,6 +23,7 @@ type ScanOptions struct {
 	Content *Content
 	// Progress is called with the number of table rows passed, after each block.
 	Progress func(rows int64)
+	examine  bool // the values are looked at, and not wanted: see Examine
 	_        struct{}
 }
 
@@ -205,7 +206,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 	}()
 	for range workers {
 		wg.Run(func() {
-			w := &worker{arena: s.arena}
+			w := &worker{arena: s.arena, skim: o.examine}
 			defer w.unpack.close()
 			for p := range s.tasks {
 				p.run(inner, w)
@@ -230,7 +231,13 @@ func (p *piece) run(ctx context.Context, w *worker) {
 		return
 	}
 	p.err = guarded(func() error {
+		if w.skim && p.glance != nil && p.glance(w) {
+			return nil
+		}
 		err := p.decode(w, &p.out)
+		if w.skim {
+			return err
+		}
 		if v := &p.out; err == nil && (v.rows() != p.rows || v.valid != nil && len(v.valid)*8 < p.rows) {
 			err = fail(CodeCorrupt, "", "fewer rows than declared were decoded")
 		}
@@ -328,7 +335,7 @@ func (s *scan) plan(ctx context.Context) error {
 		}
 	}
 	for _, q := range todo {
-		if q.ready != nil {
+		if q.ready != nil && !s.options.examine {
 			if err := q.ready(s.arena); err != nil {
 				return err
 			}
@@ -400,7 +407,11 @@ func (s *scan) deliver(ctx context.Context, p *plan, visit func(b Batch) error) 
 			}
 		}
 	}
-	for _, part := range p.split() {
+	var parts []plan
+	if !s.options.examine {
+		parts = p.split()
+	}
+	for _, part := range parts {
 		b := Batch{Block: part.block, Picked: part.pick, Rows: part.block.Rows, Columns: s.assembler.columns}
 		if !part.pick.All {
 			b.Rows = len(part.pick.Rows)
