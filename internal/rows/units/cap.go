@@ -2,7 +2,6 @@ package units
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"runtime"
 
@@ -110,19 +109,20 @@ func (c *Capper) Finish() (*Kept, error) {
 }
 
 // settle caps the units from first on whose numbers differ by multiples of every. They are in one part. Where they do not fit in
-// memory, the part is read once for each half of them.
+// memory, the part is read once for each half of them, and what was chosen is forgotten: whether it happens depends on their rows,
+// and not on a choice.
 func (c *Capper) settle(l *capLane, part int, first, every int64) error {
 	l.begin(first, every, c.index.Units())
 	err := c.parts.Each(part, func(rows []uint32) error {
 		if l.take(rows); l.bytes() > l.limit && every < c.index.Units() {
-			return errLane
+			return errRoom
 		}
 		return nil
 	})
 	switch err {
 	case nil:
 		l.finish(c.kept)
-	case errLane:
+	case errRoom:
 		l.slots = nil // the next units need less
 		if err = c.settle(l, part, first, 2*every); err == nil {
 			err = c.settle(l, part, first+every, 2*every)
@@ -130,10 +130,6 @@ func (c *Capper) settle(l *capLane, part int, first, every int64) error {
 	}
 	return err
 }
-
-// errLane says that the units of a part do not fit in memory. What was chosen for them is forgotten: whether it happens depends
-// on their rows, and not on a choice.
-var errLane = errors.New("units: a part does not fit in memory")
 
 // Close frees the memory and the file of a capper, as Finish does.
 func (c *Capper) Close() error { return c.parts.Close() }

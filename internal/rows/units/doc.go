@@ -29,8 +29,8 @@
 //
 // # What it may import
 //
-// internal/data/table for columns, internal/noise for random choices, and internal/data/unlinked for files. It opens no table
-// and knows no job.
+// internal/data/table for columns, internal/noise for random choices, internal/guard for goroutines, and internal/data/unlinked
+// for files. It opens no table and knows no job.
 //
 // # What it promises
 //

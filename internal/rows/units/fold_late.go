@@ -1,8 +1,6 @@
 package units
 
 import (
-	"errors"
-
 	"github.com/dprelease/dprelease/internal/data/table"
 )
 
@@ -43,14 +41,11 @@ func (f *Folder) put(units []int32, columns []table.Values, masks [][]byte) erro
 	return nil
 }
 
-// errRange says that the units of a range do not fit in memory, because of what their modes count.
-var errRange = errors.New("units: a range does not fit in memory")
-
 // fold folds a range of units, whose rows are in a part, and delivers them. A range that does not fit in memory is halved, and its
 // part is read once for each half.
 func (f *Folder) fold(u *FoldedUnits, first, units int64, part int) (err error) {
 	if units > 64 && 8*units*int64(f.width) > f.limit {
-		err = errRange
+		err = errRoom
 	} else {
 		f.begin(first, units)
 		err = f.late.Each(part, chunkRows, func(all []table.Values, rows int) error {
@@ -59,13 +54,13 @@ func (f *Folder) fold(u *FoldedUnits, first, units int64, part int) (err error) 
 				masks[1+v] = mask.Valid
 			}
 			if f.add(all[0].Codes, columns, masks, 0); f.bytes() > f.limit && units > 64 {
-				return errRange
+				return errRoom
 			}
 			return nil
 		})
 	}
 	switch half := (units/2 + 63) &^ 63; {
-	case err == errRange:
+	case err == errRoom:
 		if err = f.fold(u, first, half, part); err == nil && half < units {
 			err = f.fold(u, first+half, units-half, part)
 		}

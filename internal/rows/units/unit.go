@@ -5,8 +5,9 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"runtime"
-	"sync"
 	"sync/atomic"
+
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // NullUnits is the rule for rows whose unit is missing. The zero value is invalid.
@@ -29,6 +30,9 @@ var (
 
 var errShape = errors.New("units: a column does not have the shape that was declared") // the caller's mistake
 
+// errRoom says that the units of a part do not fit in memory. The part is then read once for each half of them.
+var errRoom = errors.New("units: a part does not fit in memory")
+
 // parallel calls do for every i below n, on all processors. It panics if do panics.
 func parallel(n int, do func(i int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
@@ -39,24 +43,15 @@ func parallel(n int, do func(i int)) {
 		return
 	}
 	var next atomic.Int64
-	var wg sync.WaitGroup
-	var failed atomic.Pointer[any]
+	var wg guard.Group
 	for range workers {
-		wg.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					failed.Store(&p)
-				}
-			}()
+		wg.Run(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
 		})
 	}
 	wg.Wait()
-	if p := failed.Load(); p != nil {
-		panic(*p)
-	}
 }
 
 // bit reads a bitmap such as table.Values.Valid: least significant bit first, and nil for all ones.

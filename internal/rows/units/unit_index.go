@@ -27,7 +27,6 @@ type Index struct {
 	spec    IndexSpec
 	keys    *keyer
 	shards  [shards]unitShard
-	row     int64    // rows so far
 	next    uint32   // the number of the next unit
 	numbers numbers  // of the rows
 	ids     []uint32 // the numbers of the rows of a chunk
@@ -35,14 +34,15 @@ type Index struct {
 	found   []uint32 // the places of the chunk's sorted rows in their shards
 	hashes  []uint64 // and their hashes
 	seen    atomic.Uint64
+	rows    int64 // so far
+	nulls   int64 // of them those without a unit
 	units   int64
 
 	late *Sorter // rows whose units do not fit in memory, nil before there are any: see unit_settle.go
 	from int64   // the first of them
 
-	part        bool // of another index: rows of it, from first on
-	first, rows int64
-	nulls       int64 // of them
+	part  bool // of another index, whose numbers it shares
+	first int64
 }
 
 // noUnit stands in numbers for a row that belongs to no unit.
@@ -65,15 +65,17 @@ func (x *Index) Add(unit table.Values, rows int) error {
 		if err := x.chunk(&unit, first, n); err != nil {
 			return err
 		}
-		x.row += int64(n)
+		x.rows += int64(n)
 	}
 	return nil
 }
 
 func (x *Index) chunk(unit *table.Values, first, rows int) error {
-	if err := x.keys.split(unit, first, rows); err != nil {
+	missing, err := x.keys.split(unit, first, rows)
+	if err != nil {
 		return err
 	}
+	x.nulls += missing
 	if x.late == nil && !x.fits() {
 		if err := x.divert(); err != nil {
 			return err
@@ -192,8 +194,8 @@ func (x *Index) number(rows int) error {
 
 // Finish ends the table. It returns ErrNullKey if a row names no unit and the rule is to refuse.
 func (x *Index) Finish() error {
-	if err := x.keys.err(); err != nil {
-		return err
+	if x.spec.Null == RefuseNulls && x.nulls > 0 {
+		return ErrNullKey
 	}
 	if x.late != nil {
 		if err := x.settle(); err != nil {
@@ -208,30 +210,17 @@ func (x *Index) Finish() error {
 }
 
 // Rows returns the number of rows of the table. Under add-remove it is private (P19).
-func (x *Index) Rows() int64 {
-	if x.part {
-		return x.rows
-	}
-	return x.numbers.rows
-}
+func (x *Index) Rows() int64 { return x.rows }
 
 // Units returns the number of units, after Finish. Under add-remove it is private.
 func (x *Index) Units() int64 { return x.units }
 
 // NullRows returns the number of rows that name no unit. It is private.
-func (x *Index) NullRows() int64 {
-	if x.part {
-		return x.nulls
-	}
-	return x.keys.missing
-}
+func (x *Index) NullRows() int64 { return x.nulls }
 
 // Numbers writes the units' numbers of consecutive rows, or -1 for a row without a unit. After Finish, several goroutines may
 // call it.
 func (x *Index) Numbers(first int64, dst []int32) error {
-	if !x.part {
-		return x.numbers.read(first, dst)
-	}
 	if first < 0 || first+int64(len(dst)) > x.rows {
 		return errShape
 	}
@@ -259,12 +248,12 @@ func (x *Index) Close() error {
 // AddTable numbers rows of one of several tables of a data set, all tables in the same index: equal keys have one number in
 // all of them (P32). The rule for rows without a unit is that of the table; the index itself was made with OwnNulls.
 func (x *Index) AddTable(nulls NullUnits, unit table.Values, rows int) error {
-	before := x.keys.missing
+	before := x.nulls
 	if x.keys.nulls = nulls; nulls == RefuseNulls {
 		x.keys.nulls = DropNulls
 	}
 	err := x.Add(unit, rows)
-	if err == nil && nulls == RefuseNulls && x.keys.missing > before {
+	if err == nil && nulls == RefuseNulls && x.nulls > before {
 		return ErrNullKey
 	}
 	return err
@@ -286,7 +275,7 @@ func (x *Index) Below(units int64) *Index {
 // Mapped returns a finished index of other rows, whose units are among those of x: read writes their numbers, or -1, as
 // Numbers does. It has memory and a file of its own, and lives as long as x.
 func (x *Index) Mapped(rows int64, read func(first int64, dst []int32) error) (*Index, error) {
-	out := &Index{spec: x.spec, keys: x.keys, units: x.units, numbers: numbersIn(x.spec.Dir, x.numbers.room)}
+	out := &Index{spec: x.spec, keys: x.keys, units: x.units, rows: rows, numbers: numbersIn(x.spec.Dir, x.numbers.room)}
 	some, ids := make([]int32, chunkRows), make([]uint32, chunkRows)
 	for first := int64(0); first < rows; first += chunkRows {
 		n := min(chunkRows, rows-first)

@@ -13,14 +13,13 @@ import (
 type keyer struct {
 	mixer
 	chunk
-	nulls   NullUnits
-	seed    maphash.Seed
-	text    bool     // the unit column holds texts
-	dict    []string // the dictionary that texts belongs to
-	dictID  uint64
-	texts   []uint64 // the hashes of its entries
-	missing int64    // rows without a key, so far
-	read    []uint64 // the words of the chunk's rows
+	nulls  NullUnits
+	seed   maphash.Seed
+	text   bool     // the unit column holds texts
+	dict   []string // the dictionary that texts belongs to
+	dictID uint64
+	texts  []uint64 // the hashes of its entries
+	read   []uint64 // the words of the chunk's rows
 }
 
 func newKeyer(nulls NullUnits) *keyer {
@@ -35,14 +34,14 @@ func (k *keyer) hash(s *unitShard, key uint64) uint64 {
 	return k.mix(key)
 }
 
-// split sorts rows [first, first+rows) of a unit column, at most chunkRows of them.
-func (k *keyer) split(v *table.Values, first, rows int) error {
+// split sorts rows [first, first+rows) of a unit column, at most chunkRows of them. It returns how many have no key.
+func (k *keyer) split(v *table.Values, first, rows int) (missing int64, err error) {
 	switch {
 	case v.Codes != nil:
 		k.text = true
 		k.hashDict(v)
 	case v.Int64 == nil && v.Float64 == nil && rows > 0:
-		return errShape
+		return 0, errShape
 	}
 	k.read = fit(k.read, rows)
 	k.sort(rows, func(from, to int) {
@@ -60,10 +59,10 @@ func (k *keyer) split(v *table.Values, first, rows int) error {
 	})
 	for _, shard := range k.of[:rows] {
 		if shard < 0 || shard >= ownShard {
-			k.missing++
+			missing++
 		}
 	}
-	return nil
+	return missing, nil
 }
 
 // find computes the words of rows.
@@ -103,12 +102,4 @@ func (k *keyer) hashDict(v *table.Values) {
 			k.texts[i] = maphash.String(k.seed, v.Dict[i])
 		}
 	})
-}
-
-// err returns ErrNullKey if a row broke the rule for rows without a unit.
-func (k *keyer) err() error {
-	if k.nulls == RefuseNulls && k.missing > 0 {
-		return ErrNullKey
-	}
-	return nil
 }

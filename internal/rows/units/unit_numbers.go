@@ -32,9 +32,6 @@ func (n *numbers) add(ids []uint32) (err error) {
 
 // read writes the numbers of consecutive rows.
 func (n *numbers) read(first int64, dst []int32) error {
-	if first < 0 || first+int64(len(dst)) > n.rows {
-		return errShape
-	}
 	for len(dst) > 0 {
 		i, from := first/chunkRows, first%chunkRows
 		some := min(len(dst), int(chunkRows-from))

@@ -1,7 +1,6 @@
 package units
 
 import (
-	"errors"
 	"hash/maphash"
 	"math"
 
@@ -23,7 +22,7 @@ const (
 
 // divert makes room: the units so far go to the sorter.
 func (x *Index) divert() error {
-	x.from, x.late = x.row, NewSorter(lateParts, max(x.spec.Memory/4, leastRoom), x.spec.Dir)
+	x.from, x.late = x.rows, NewSorter(lateParts, max(x.spec.Memory/4, leastRoom), x.spec.Dir)
 	var row []uint32
 	for i := range x.shards {
 		s := &x.shards[i]
@@ -49,7 +48,7 @@ func (x *Index) put(unit *table.Values, first, rows int) error {
 		if shard < 0 {
 			continue
 		}
-		key, is, text := x.keys.read[i], uint64(x.row)+uint64(i), ""
+		key, is, text := x.keys.read[i], uint64(x.rows)+uint64(i), ""
 		if shard >= ownShard {
 			key, is = is, is|ownUnit
 		} else if x.keys.text {
@@ -89,10 +88,10 @@ func (x *Index) eachLate(part int, visit func(hash, key, is uint64, text string)
 
 // settle numbers the rows that were put aside.
 func (x *Index) settle() error {
-	span := (x.row/lateParts/chunkRows + 1) * chunkRows // of the rows of a part
-	byRow := NewSorter(int((x.row+span-1)/span), max(x.spec.Memory/8, leastRoom), x.spec.Dir)
+	span := (x.rows/lateParts/chunkRows + 1) * chunkRows // of the rows of a part
+	byRow := NewSorter(int((x.rows+span-1)/span), max(x.spec.Memory/8, leastRoom), x.spec.Dir)
 	defer byRow.Close()
-	firsts := NewRowSet(x.row - x.from)
+	firsts := NewRowSet(x.rows - x.from)
 	for part := range lateParts {
 		err := x.findLate(part, 0, 0, func(row, first uint64) error {
 			if row == first {
@@ -111,7 +110,7 @@ func (x *Index) settle() error {
 	}
 	x.next += uint32(made)
 	of := make([]uint64, span) // the first rows of a part, plus one
-	for part := x.from / span; part*span < x.row; part++ {
+	for part := x.from / span; part*span < x.rows; part++ {
 		clear(of)
 		err := byRow.Each(int(part), func(rows []uint32) error {
 			for ; len(rows) > 0; rows = rows[3:] {
@@ -119,7 +118,7 @@ func (x *Index) settle() error {
 			}
 			return nil
 		})
-		for row := max(part*span, x.from); err == nil && row < min((part+1)*span, x.row); row++ {
+		for row := max(part*span, x.from); err == nil && row < min((part+1)*span, x.rows); row++ {
 			id, first := uint32(noUnit), of[row-part*span]-1
 			if first&numbered == 0 {
 				id = uint32(base + firsts.Before(int64(first)-x.from))
@@ -141,9 +140,6 @@ const leastRoom = 1 << 16
 // deepest bounds how often a part is halved. Only a unit with a very long key comes so far, and it fits.
 const deepest = 20
 
-// errLate says that the units of a part do not fit in memory.
-var errLate = errors.New("units: a part does not fit in memory")
-
 // findLate finds for each row of a part the first row of its unit, or the unit's number. Where the units do not fit in memory, it
 // reads the part once for each half of them, by the next bit of their hashes.
 func (x *Index) findLate(part, depth int, half uint64, visit func(row, first uint64) error) error {
@@ -157,11 +153,11 @@ func (x *Index) findLate(part, depth int, half uint64, visit func(row, first uin
 		s.reserve(k, 1)
 		s.find(k, hash, key, text, is)
 		if s.bytes() > max(x.spec.Memory/8, leastRoom) && len(s.units) > 1 && depth < deepest {
-			return errLate
+			return errRoom
 		}
 		return nil
 	})
-	if err == errLate {
+	if err == errRoom {
 		*s = unitShard{}
 		if err = x.findLate(part, depth+1, 2*half, visit); err == nil {
 			err = x.findLate(part, depth+1, 2*half+1, visit)
