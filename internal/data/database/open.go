@@ -21,17 +21,17 @@ type Source struct {
 // Open reads the named columns of all rows, or all columns that can be read if none is named. If a named column is not
 // there or cannot be used, it reads no row, and the columns of the table say why. memory bounds later scans.
 func Open(ctx context.Context, s Source, columns []string, memory int64) (*table.Table, error) {
-	return within(ctx, s, func(r *reader) (*table.Table, error) { return r.read(ctx, columns, memory) })
+	return fetch(ctx, s, columns, memory, true)
 }
 
 // Describe opens the table without rows: its columns alone. It judges a query as Open does, and reads no value, so it may
 // come before a debit (P33).
 func Describe(ctx context.Context, s Source, columns []string) (*table.Table, error) {
-	return within(ctx, s, func(r *reader) (*table.Table, error) { return r.empty(ctx, columns) })
+	return fetch(ctx, s, columns, 0, false)
 }
 
-// within judges the source in a transaction and hands its reader on.
-func within(ctx context.Context, s Source, read func(*reader) (*table.Table, error)) (*table.Table, error) {
+// fetch judges the source in a transaction, and reads its columns with all rows or with none.
+func fetch(ctx context.Context, s Source, columns []string, memory int64, filled bool) (*table.Table, error) {
 	c, _, err := postgres.Config(s.Address)
 	if errors.Is(err, postgres.ErrPlain) {
 		return nil, refused(ctx, err)
@@ -75,7 +75,8 @@ func within(ctx context.Context, s Source, read func(*reader) (*table.Table, err
 	if err := r.describe(ctx); err != nil {
 		return nil, err
 	}
-	return read(r)
+	which, ok := r.wanted(columns)
+	return r.table(ctx, which, filled && ok, memory)
 }
 
 // session is a connection in a transaction. Values are texts.

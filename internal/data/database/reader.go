@@ -78,6 +78,21 @@ func whole(width int, shift int64, missing ...int64) columnType {
 	}}
 }
 
+// floats reads a float of width bytes.
+func floats(width int) columnType {
+	return columnType{format: binaryFormat, value: func(s *table.Spool, col int, b []byte) error {
+		switch {
+		case len(b) != width:
+			return errValue
+		case width == 4:
+			s.Float(col, float64(math.Float32frombits(binary.BigEndian.Uint32(b))))
+		default:
+			s.Float(col, math.Float64frombits(binary.BigEndian.Uint64(b)))
+		}
+		return nil
+	}}
+}
+
 const (
 	daysTo2000   = 10957
 	microsTo2000 = daysTo2000 * 86400 * 1_000_000
@@ -92,20 +107,7 @@ var kinds = map[uint32]struct {
 }{
 	oidBool: {table.Bool, whole(1, 0)},
 	oidInt2: {table.Int, whole(2, 0)}, oidInt4: {table.Int, whole(4, 0)}, oidInt8: {table.Int, whole(8, 0)},
-	oidFloat4: {table.Float, columnType{format: binaryFormat, value: func(s *table.Spool, col int, b []byte) error {
-		if len(b) != 4 {
-			return errValue
-		}
-		s.Float(col, float64(math.Float32frombits(binary.BigEndian.Uint32(b))))
-		return nil
-	}}},
-	oidFloat8: {table.Float, columnType{format: binaryFormat, value: func(s *table.Spool, col int, b []byte) error {
-		if len(b) != 8 {
-			return errValue
-		}
-		s.Float(col, math.Float64frombits(binary.BigEndian.Uint64(b)))
-		return nil
-	}}},
+	oidFloat4: {table.Float, floats(4)}, oidFloat8: {table.Float, floats(8)},
 	oidText: {table.String, asText}, oidVarchar: {table.String, asText}, oidBPChar: {table.String, asText},
 	oidName: {table.String, asText}, oidUUID: {table.String, asText},
 	oidDate: {table.Date, whole(4, daysTo2000, math.MaxInt32, math.MinInt32)}, oidTime: {table.Time, whole(8, 0)},
@@ -181,18 +183,6 @@ func (r *reader) column(ctx context.Context, f *pgconn.FieldDescription) (table.
 		return c, asText, nil
 	}
 	return table.Unusable(f.Name, "of the type "+row[1]+", which is not read; cast it in a query"), columnType{}, nil
-}
-
-// read reads the rows.
-func (r *reader) read(ctx context.Context, columns []string, memory int64) (*table.Table, error) {
-	which, ok := r.wanted(columns)
-	return r.table(ctx, which, ok, memory)
-}
-
-// empty makes the table without rows.
-func (r *reader) empty(ctx context.Context, columns []string) (*table.Table, error) {
-	which, _ := r.wanted(columns)
-	return r.table(ctx, which, false, 0)
 }
 
 // table makes a table of some columns, with all rows or none.
