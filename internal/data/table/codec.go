@@ -26,7 +26,6 @@ type unpacker struct {
 	lz4    *lz4.Reader
 
 	stream *zstd.Decoder // of those that are not unpacked to their end
-	packed *bufio.Reader
 }
 
 func (u *unpacker) close() {
@@ -112,12 +111,7 @@ func (u *unpacker) beginZstd(packed *io.SectionReader, dst []byte, size int64) b
 const maxZstdWindow = 8 << 20
 
 // beginSnappy is beginZstd for snappy, whose library unpacks only whole blocks.
-func (u *unpacker) beginSnappy(packed io.Reader, dst []byte, size int) bool {
-	if u.packed == nil {
-		u.packed = bufio.NewReader(packed)
-	}
-	r := u.packed
-	r.Reset(packed)
+func beginSnappy(r *bufio.Reader, dst []byte, size int) bool {
 	if n, err := binary.ReadUvarint(r); err != nil || n != uint64(size) {
 		return false
 	}
@@ -142,6 +136,9 @@ func (u *unpacker) beginSnappy(packed io.Reader, dst []byte, size int) bool {
 			if more > 0 {
 				n = int(arg) + 1
 			}
+			if n > size-at {
+				return false
+			}
 			n = min(n, len(dst)-at)
 			if _, err := io.ReadFull(r, dst[at:at+n]); err != nil {
 				return false
@@ -153,7 +150,7 @@ func (u *unpacker) beginSnappy(packed io.Reader, dst []byte, size int) bool {
 		if tag&3 == 1 {
 			n, from = int(tag>>2&7)+4, int(tag>>5)<<8|from
 		}
-		if from == 0 || from > at {
+		if from == 0 || from > at || n > size-at {
 			return false
 		}
 		for ; n > 0 && at < len(dst); n-- {

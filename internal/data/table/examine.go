@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"io"
@@ -100,7 +101,7 @@ func (w *worker) begin(c *chunk, p *pagewalk.Page, data []byte) bool {
 	packed := io.NewSectionReader(c.r, p.Off+int64(front), int64(p.Stored)-int64(front))
 	switch c.facts.Codec {
 	case pagewalk.Snappy:
-		return w.unpack.beginSnappy(packed, data[front:], int(p.Unpacked)-front)
+		return beginSnappy(bufio.NewReaderSize(packed, 512), data[front:], int(p.Unpacked)-front)
 	case pagewalk.Zstd:
 		return w.unpack.beginZstd(packed, data[front:], int64(p.Unpacked)-int64(front))
 	}

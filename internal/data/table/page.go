@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"encoding/binary"
 	"hash/crc32"
 	"io"
@@ -130,6 +131,9 @@ func (w *worker) body(c *chunk, p *pagewalk.Page, at int, hold *holding) ([]byte
 	if !p.Packed || c.facts.Codec == pagewalk.Uncompressed {
 		return data, w.read(c, p, at, data)
 	}
+	if c.facts.Codec == pagewalk.Snappy && p.Stored >= p.Unpacked && w.unpackPieces(c, p, at, data) {
+		return data, nil
+	}
 	var stored holding
 	defer func() { stored.release(w.arena) }()
 	src, err := w.arena.get(&stored, int(p.Stored))
@@ -143,29 +147,69 @@ func (w *worker) body(c *chunk, p *pagewalk.Page, at int, hold *holding) ([]byte
 	return data, w.unpack.unpack(c.facts.Codec, data[front:], src[front:])
 }
 
-// read fills dst with a stored page, piece by piece, and hashes each piece while it is in the core's cache.
-func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
-	var crc uint32
-	w.digest.sums = w.digest.sums[:0]
-	for off := 0; off < len(dst); off += segmentBytes {
-		b := dst[off:min(len(dst), off+segmentBytes)]
-		if _, err := c.r.ReadAt(b, p.Off+int64(off)); err != nil {
-			return errPageRead
-		}
-		if p.HasCRC {
-			crc = crc32.Update(crc, crc32.IEEETable, b)
-		}
-		if c.note != nil {
-			w.digest.piece(b)
-		}
+// unpackPieces unpacks a page of snappy as it is read, through memory that stays in the core's cache: a page that did not
+// become smaller is little else than a copy. Where it returns false, reading the page as a whole says why.
+func (w *worker) unpackPieces(c *chunk, p *pagewalk.Page, at int, data []byte) bool {
+	if w.pieces == nil {
+		w.pieces = bufio.NewReaderSize(nil, segmentBytes)
 	}
-	if p.HasCRC && crc != p.CRC {
+	front, r := p.Front(), w.pageReader(c, p)
+	w.pieces.Reset(r)
+	_, err := io.ReadFull(w.pieces, data[:front])
+	return err == nil && beginSnappy(w.pieces, data[front:], len(data)-front) && w.pieces.Buffered() == 0 && r.off == int(p.Stored) && r.end(at) == nil
+}
+
+// read fills dst with a stored page.
+func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
+	r := w.pageReader(c, p)
+	if _, err := io.ReadFull(r, dst); err != nil {
+		return errPageRead
+	}
+	return r.end(at)
+}
+
+// pageReader reads a stored page piece by piece, and hashes each piece while it is in the core's cache. Whoever reads has
+// room for a whole piece, or for the rest.
+type pageReader struct {
+	w   *worker
+	c   *chunk
+	p   *pagewalk.Page
+	off int
+	crc uint32
+}
+
+func (w *worker) pageReader(c *chunk, p *pagewalk.Page) *pageReader {
+	w.digest.sums = w.digest.sums[:0]
+	return &pageReader{w: w, c: c, p: p}
+}
+
+func (r *pageReader) Read(b []byte) (int, error) {
+	b = b[:min(len(b), segmentBytes, int(r.p.Stored)-r.off)]
+	if len(b) == 0 {
+		return 0, io.EOF
+	}
+	if _, err := r.c.r.ReadAt(b, r.p.Off+int64(r.off)); err != nil {
+		return 0, err
+	}
+	r.off += len(b)
+	if r.p.HasCRC {
+		r.crc = crc32.Update(r.crc, crc32.IEEETable, b)
+	}
+	if r.c.note != nil {
+		r.w.digest.piece(b)
+	}
+	return len(b), nil
+}
+
+// end checks the page, and notes its digest.
+func (r *pageReader) end(at int) error {
+	if r.p.HasCRC && r.crc != r.p.CRC {
 		return errChecksum
 	}
-	if c.note == nil {
+	if r.c.note == nil {
 		return nil
 	}
-	return c.note(at, w.digest.sum())
+	return r.c.note(at, r.w.digest.sum())
 }
 
 // values decodes the present values of a page and puts zeros in the places of nulls. hold is the memory of b, which may

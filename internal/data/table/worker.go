@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -14,8 +15,9 @@ type worker struct {
 	arena  *arena
 	unpack unpacker
 	digest digester
-	prefix int  // bytes before the values of the last page
-	skim   bool // texts are found, and not kept
+	pieces *bufio.Reader // of a page that is unpacked as it is read
+	prefix int           // bytes before the values of the last page
+	skim   bool          // texts are found, and not kept
 }
 
 // guarded turns a panic of f into an error. It drops the panic's text, which may quote the data.
