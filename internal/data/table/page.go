@@ -156,7 +156,8 @@ func (w *worker) unpackPieces(c *chunk, p *pagewalk.Page, at int, data []byte) b
 	front, r := p.Front(), w.pageReader(c, p)
 	w.pieces.Reset(r)
 	_, err := io.ReadFull(w.pieces, data[:front])
-	return err == nil && beginSnappy(w.pieces, data[front:], len(data)-front) && w.pieces.Buffered() == 0 && r.off == int(p.Stored) && r.end(at) == nil
+	all := err == nil && beginSnappy(w.pieces, data[front:], len(data)-front) && w.pieces.Buffered() == 0 && r.off == int(p.Stored)
+	return all && r.end(at) == nil
 }
 
 // read fills dst with a stored page.
