@@ -1,67 +1,39 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Account is the state of one account.
+// Account is the state of one account. As JSON it is what a record holds of it.
 type Account struct {
-	ID int64 // the record that opened it
-	Key
+	ID  int64 `json:"account"` // the record that opened it
+	Key `json:"-"`
 	Opening
 	// Spent is in Units; at all orders of an rdp account. Where the account has slices it is
 	// the sum over all of them: what a unit has spent that is in each (P26).
-	Spent   privacy.Cost
-	Debits  int64
-	Acts    int64     // records that changed the account, the one that opened it included
-	Pending *Proposal // waits for a second person; nil where nothing does
+	Spent   privacy.Cost `json:"spent"`
+	Debits  int64        `json:"debits"`
+	Acts    int64        `json:"acts"`              // records that changed the account, the one that opened it included
+	Pending *Proposal    `json:"pending,omitempty"` // waits for a second person; nil where nothing does
 
 	// SliceKind is the kind of the column of the slices, "" before the first debit.
-	SliceKind SliceKind
+	SliceKind SliceKind `json:"slice_kind,omitempty"`
 	// Slices is the number of slices that were debited. Largest is the most that any one of
 	// them has spent, unit by unit.
-	Slices  int64
-	Largest privacy.Cost
+	Slices  int64        `json:"slices,omitempty"`
+	Largest privacy.Cost `json:"largest,omitempty"`
 	// InSlice is the spend of the slice of Key. It is empty where Key names no slice.
-	InSlice Tally
+	InSlice Tally `json:"-"`
 
 	last int64 // the newest of those records
-}
-
-// Balance is the state of an account after a record that changed it. Amounts are exact.
-type Balance struct {
-	Account int64    `json:"account"`
-	Acts    int64    `json:"acts"`
-	Debits  int64    `json:"debits"`
-	Spent   []string `json:"spent"` // by all slices together, where there are slices
-	LimitText
-	TwoPersons bool       `json:"two_persons,omitempty"`
-	Keeps      []string   `json:"keeps,omitzero"` // nil where the first job decides it
-	Pending    *Proposal  `json:"pending,omitempty"`
-	Lifetime   *LimitText `json:"lifetime,omitempty"`
-	SliceKind  SliceKind  `json:"slice_kind,omitempty"`
-	Slices     int64      `json:"slices,omitempty"`
-	Largest    []string   `json:"largest,omitempty"`
-}
-
-func (a *Account) balance() Balance {
-	b := Balance{Account: a.ID, Acts: a.Acts, Debits: a.Debits, Spent: ratTexts(a.Spent),
-		LimitText: textOf(a.Limit), TwoPersons: a.TwoPersons, Keeps: a.Keeps, Pending: a.Pending, SliceKind: a.SliceKind, Slices: a.Slices}
-	if a.Lifetime != nil {
-		text := textOf(*a.Lifetime)
-		b.Lifetime = &text
-	}
-	if a.Slices > 0 {
-		b.Largest = ratTexts(a.Largest)
-	}
-	return b
 }
 
 // bounded returns the costs that the account's limit is compared with: what the account has
@@ -149,16 +121,12 @@ func (a *Account) nothing() privacy.Cost {
 
 // accountRow is everything that is stored of an account. The tree of digests commits to it.
 type accountRow struct {
-	Key    string
-	Filter string
-	Orders []float64 `json:",omitempty"`
-	Last   int64
-	Balance
+	Name string `json:"key"`
+	Last int64  `json:"last"`
+	*Account
 }
 
-func (a *Account) row() accountRow {
-	return accountRow{a.key(), a.Filter, a.Orders, a.last, a.balance()}
-}
+func (a *Account) row() accountRow { return accountRow{a.key(), a.last, a} }
 
 // Units name the parts of the account's costs.
 func (a *Account) Units() []string {
@@ -178,29 +146,27 @@ func (a *Account) Units() []string {
 // agrees describes where a row disagrees with the newest record of its account, "" for
 // nowhere.
 func (a *Account) agrees(r *Record, ledger string) string {
-	var s stamp
-	if r.Seq == 0 || hashRecord(ledger, r) != r.Hash || json.Unmarshal([]byte(r.Body), &s) != nil {
+	var s struct{ After []map[string]json.RawMessage }
+	if r.Seq == 0 || hashRecord(ledger, r) != r.Hash || decodeSome(r.Body, &s) != nil {
 		return fmt.Sprintf("its record %d is missing or was changed", a.last)
 	}
-	for _, b := range s.After {
-		if b.Account != a.ID {
+	var row map[string]json.RawMessage
+	text, err := encode(a)
+	if err != nil || decodeSome(text, &row) != nil {
+		return "it cannot be written"
+	}
+	for _, chain := range s.After {
+		if string(chain["account"]) != string(row["account"]) {
 			continue
 		}
-		row := a.balance()
-		for _, c := range []struct{ what, row, chain string }{
-			{"spent", amountsText(row.Spent), amountsText(b.Spent)},
-			{"limit", row.LimitText.String(), b.LimitText.String()},
-			{"limit over all slices", lifetimeText(row), lifetimeText(b)},
-			{"kind of slices", string(row.SliceKind), string(b.SliceKind)},
-			{"number of slices", fmt.Sprint(row.Slices), fmt.Sprint(b.Slices)},
-			{"largest slice", amountsText(row.Largest), amountsText(b.Largest)},
-			{"number of debits", fmt.Sprint(row.Debits), fmt.Sprint(b.Debits)},
-			{"number of records", fmt.Sprint(row.Acts), fmt.Sprint(b.Acts)},
-			{"rule for a second person", fmt.Sprint(row.TwoPersons), fmt.Sprint(b.TwoPersons)},
-			{"kept columns", keepsText(row.Keeps), keepsText(b.Keeps)},
-		} {
-			if c.row != c.chain {
-				return fmt.Sprintf("its row says %s %s, record %d of the chain says %s", c.what, c.row, r.Seq, c.chain)
+		for _, part := range slices.Sorted(maps.Keys(row)) {
+			if said := string(row[part]); said != string(chain[part]) {
+				return fmt.Sprintf("its row says %s %s, record %d of the chain says %s", part, said, r.Seq, cmp.Or(string(chain[part]), "none"))
+			}
+		}
+		for part, said := range chain {
+			if row[part] == nil {
+				return fmt.Sprintf("its row says no %s, record %d of the chain says %s", part, r.Seq, said)
 			}
 		}
 		return ""
@@ -208,56 +174,23 @@ func (a *Account) agrees(r *Record, ledger string) string {
 	return fmt.Sprintf("record %d is not about it", r.Seq)
 }
 
-// amountsText writes exact amounts for people.
-func amountsText(all []string) string {
-	out := make([]string, len(all))
-	for i, text := range all {
-		out[i] = text
-		if r, err := parseRat(text); err == nil {
-			out[i] = Up(r)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-func lifetimeText(b Balance) string {
-	if b.Lifetime == nil {
-		return "none"
-	}
-	return b.Lifetime.String()
-}
-
 const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.slice, a.last, a.state"
 
 type scanner interface{ Scan(...any) error }
 
 func scanAccount(s scanner) (*Account, error) {
-	var a Account
+	var id int64
 	var rel, state string
-	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Slice.Column, &a.last, &state); err != nil {
+	a := &Account{}
+	if err := s.Scan(&id, &a.Dataset, &a.Unit, &rel, &a.Slice.Column, &a.last, &state); err != nil {
 		return nil, err
 	}
-	var r accountRow
-	err := errors.Join(a.Relation.UnmarshalText([]byte(rel)), decode(state, &r))
-	a.Filter, a.Orders, a.Debits, a.Acts, a.TwoPersons = r.Filter, r.Orders, r.Debits, r.Acts, r.TwoPersons
-	a.Keeps, a.Pending, a.SliceKind, a.Slices = r.Keeps, r.Pending, r.SliceKind, r.Slices
-	if err == nil {
-		a.Limit, err = r.LimitText.Limit()
-	}
-	if err == nil && r.Lifetime != nil {
-		a.Lifetime = new(Limit)
-		*a.Lifetime, err = r.Lifetime.Limit()
-	}
-	if err == nil {
-		a.Spent, err = parseRats(r.Spent)
-	}
-	if err == nil {
-		a.Largest, err = parseRats(r.Largest)
-	}
+	err := errors.Join(a.Relation.UnmarshalText([]byte(rel)), decode(state, &accountRow{Account: a}))
+	a.ID = id
 	if err != nil || len(a.Spent) != len(a.Units()) || (a.Slices > 0) != (len(a.Largest) > 0) {
 		return nil, refuse(CodeTampered, "an account cannot be read")
 	}
-	return &a, nil
+	return a, nil
 }
 
 func pick[T any](all []T, places []int) []T {

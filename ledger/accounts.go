@@ -79,12 +79,7 @@ func (t *tx) open(k Key, o Opening) (*Account, error) {
 	if o.Keeps != nil {
 		o.Keeps = columnSet(o.Keeps)
 	}
-	b := &accountBody{accountName: k.name(), Filter: o.Filter, Orders: o.Orders, LimitText: textOf(o.Limit), Two: o.TwoPersons, Keeps: o.Keeps}
-	if o.Lifetime != nil {
-		life := textOf(*o.Lifetime)
-		b.Lifetime = &life
-	}
-	r, err := t.append(b)
+	r, err := t.append(&accountBody{accountName: k.name(), Opening: o})
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,12 @@ import "context"
 
 // Act records a deed of somebody, on the ledger or on an account, besides spending.
 type Act struct {
-	Record  int64  `json:"record"`
-	What    string `json:"what"` // the kind of the record
-	At      string `json:"at"`
-	By      string `json:"by"`
-	Account int64  `json:"account,omitempty"` // 0 for an act about the ledger
-	LimitText
+	Record  int64    `json:"record"`
+	What    string   `json:"what"` // the kind of the record
+	At      string   `json:"at"`
+	By      string   `json:"by"`
+	Account int64    `json:"account,omitempty"` // 0 for an act about the ledger
+	Limit   Limit    `json:"limit,omitzero"`
 	EndRule bool     `json:"end_rule,omitempty"`
 	Two     bool     `json:"two_persons,omitempty"`
 	Raised  bool     `json:"raised,omitempty"`
@@ -19,7 +19,7 @@ type Act struct {
 	Proposal int64 `json:"proposal,omitempty"`
 	Life     bool  `json:"over_all_slices,omitempty"`
 	// Lifetime is the limit over all slices with which an account was opened.
-	Lifetime *LimitText `json:"lifetime,omitempty"`
+	Lifetime *Limit `json:"lifetime,omitempty"`
 	// Charged are costs of releases that were made elsewhere.
 	Charged []ActCharge `json:"charged,omitempty"`
 	Was     string      `json:"was,omitempty"`    // the time of the record before, where a clock behind it was accepted
@@ -52,12 +52,15 @@ func (l *Ledger) Acts(ctx context.Context) ([]Act, error) {
 func actOf(r *Record) (Act, error) {
 	var b struct {
 		Act
-		Charges []charged `json:"charges"`
+		Charges []struct {
+			Cost   []string `json:"cost"`
+			Slices []string `json:"slices"`
+		} `json:"charges"`
 	}
 	if decodeSome(r.Body, &b) != nil {
 		return b.Act, refuse(CodeTampered, "the record %d cannot be read", r.Seq)
 	}
-	b.Record, b.What, b.LimitText = r.Seq, r.Kind, b.formatted()
+	b.Record, b.What = r.Seq, r.Kind
 	if r.Kind == kindAccount {
 		b.Account = r.Seq
 	}

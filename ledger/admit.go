@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Cost returns what an event costs this account. charged is the guarantee that the
@@ -227,11 +228,10 @@ func (a *Account) asked(own *Limit, life bool, err error) error {
 
 // flagsOf are the flags of ledger raise that name a limit.
 func flagsOf(l Limit) string {
-	d := Decimals(l)
 	if l.Rho != nil {
-		return "--rho " + d.Rho
+		return "--rho " + rational.Format(l.Rho)
 	}
-	return "--epsilon " + d.Epsilon + " --delta " + d.Delta
+	return "--epsilon " + rational.Format(l.Epsilon) + " --delta " + rational.Format(l.Delta)
 }
 
 // keep refuses a cost above a limit, which is nil for none.

@@ -8,11 +8,11 @@ import (
 
 // Proposal is a change of an account that waits for a second person.
 type Proposal struct {
-	Record int64  `json:"record"` // that asked for it
-	By     string `json:"by"`
-	LimitText
-	EndRule bool `json:"end_rule,omitempty"`        // one person may raise the limit again
-	Life    bool `json:"over_all_slices,omitempty"` // the limit over all slices
+	Record  int64  `json:"record"` // that asked for it
+	By      string `json:"by"`
+	Limit   Limit  `json:"limit,omitzero"`
+	EndRule bool   `json:"end_rule,omitempty"`        // one person may raise the limit again
+	Life    bool   `json:"over_all_slices,omitempty"` // the limit over all slices
 }
 
 // Change is a wish for another limit. A part that is nil stays as it is.
@@ -79,10 +79,10 @@ func (l *Ledger) SetLimit(ctx context.Context, k Key, c Change) (*Account, error
 			return refuse(CodeLimit, "%s does not lower the limit of %s, which is %s", limit, k, before)
 		}
 		if c.Raise && a.TwoPersons {
-			_, err := t.append(&proposeBody{Account: a.ID, LimitText: textOf(limit), Life: c.Life, Reason: c.Reason})
+			_, err := t.append(&proposeBody{Account: a.ID, Limit: limit, Life: c.Life, Reason: c.Reason})
 			return err
 		}
-		_, err = t.append(&limitBody{Account: a.ID, LimitText: textOf(limit), Life: c.Life, Raised: c.Raise, Reason: c.Reason})
+		_, err = t.append(&limitBody{Account: a.ID, Limit: limit, Life: c.Life, Raised: c.Raise, Reason: c.Reason})
 		return err
 	})
 }

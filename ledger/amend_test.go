@@ -37,7 +37,7 @@ func TestHalfALimit(t *testing.T) {
 		if err != nil || len(acts) != 5 {
 			t.Fatalf("%+v, %v", acts, err)
 		}
-		if a := acts[3]; a.What != "limit" || !a.Raised || a.Epsilon != "2" || a.Delta != "0.0005" || a.By != "me" || a.Reason != "raise ε" || a.Account != 2 {
+		if a := acts[3]; a.What != "limit" || !a.Raised || a.Limit.String() != "ε 2, δ 0.0005" || a.By != "me" || a.Reason != "raise ε" || a.Account != 2 {
 			t.Errorf("%+v", a)
 		}
 		verified(t, l)
@@ -165,7 +165,7 @@ func TestAuditOfTwoPersons(t *testing.T) {
 		"nothing":                {finds: ""},
 		"approved by who asked":  {kindApprove, `"by":"bob"`, `"by":"alice@elsewhere"`, "one person asked for a change and approved it"},
 		"another proposal":       {kindApprove, `"proposal":3`, `"proposal":2`, "approves what nobody asked for"},
-		"raised without another": {kindPropose, `"limit_epsilon":"2"`, `"limit_epsilon":"1/2"`, "not a larger limit"},
+		"raised without another": {kindPropose, `"limit":{"epsilon":"2"`, `"limit":{"epsilon":"1/2"`, "not a larger limit"},
 	} {
 		v := NewAuditor()
 		prev, changed := genesis, false

@@ -124,7 +124,7 @@ func (v *Auditor) time(b body) error {
 }
 
 // state compares a record's account of the state after it with the books.
-func (v *Auditor) state(b body, after []Balance) error {
+func (v *Auditor) state(b body, after []*Account) error {
 	leaves, err := v.leaves()
 	if err != nil {
 		return err
@@ -133,10 +133,9 @@ func (v *Auditor) state(b body, after []Balance) error {
 		v.tree.put(l.key, l.digest)
 	}
 	s := b.stamped()
-	mine, err := encode(after)
-	theirs, err2 := encode(s.After)
+	mine, err := afterText(after)
 	switch {
-	case err != nil || err2 != nil || mine != theirs:
+	case err != nil || string(mine) != string(s.After):
 		return fmt.Errorf("the state of its account after it does not follow from the chain")
 	case s.State != v.tree.root():
 		return fmt.Errorf("the state of the ledger after it does not follow from the chain")
@@ -244,25 +243,17 @@ func (v *Auditor) stepsPaid(seq int64, b *debitBody) error {
 // short reports whether a record charges less for a step than the proved price of the node. Of the data the record does not
 // hold what was done to them.
 func (n *Node) short(s *Stepped, a *Account) (bool, error) {
-	spends, charged, err := s.amounts()
-	if err != nil {
+	if err := s.check(a); err != nil {
 		return false, err
 	}
-	paid, err := a.readCost(s.Cost)
-	if err != nil {
-		return false, err
-	}
-	p, err := n.again(s.At, spends, rational.Down(charged.Minus(n.Charged).Delta), a)
+	p, err := n.again(s.At, s.spent(), rational.Down(s.Charged.Minus(n.Charged).Delta), a)
 	if err != nil || p == nil {
 		return false, err
 	}
-	short := below(charged.Epsilon, p.After.Charged.Epsilon) || below(charged.Delta, p.After.Charged.Delta) || anyBelow(paid, p.Cost)
-	costs, err := costsOf(s.Slices)
-	if err != nil {
-		return false, err
-	}
+	short := below(s.Charged.Epsilon, p.After.Charged.Epsilon) || below(s.Charged.Delta, p.After.Charged.Delta) ||
+		anyBelow(s.Cost, p.Cost)
 	of := map[string]privacy.Cost{}
-	for _, c := range costs {
+	for _, c := range costsOf(s.Slices) {
 		of[c.Is] = c.Cost
 	}
 	for i, c := range p.Slices {

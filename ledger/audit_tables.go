@@ -199,11 +199,11 @@ func (v *Auditor) matchNodes(t *tx) error {
 		switch {
 		case w == nil:
 			v.find(FoundTables, where, "is not in the chain")
-		case !sameRow(w.row(), n.row()):
+		case !sameRow(w, n):
 			v.find(FoundTables, where, "its state does not follow from the chain")
-		case w.digest == "" && sealed != nil:
+		case w.Digest == "" && sealed != nil:
 			v.find(FoundTables, where, "has rows, which nobody stored")
-		case w.digest != "" && digestOf(sealed) != w.digest:
+		case w.Digest != "" && digestOf(sealed) != w.Digest:
 			v.find(FoundStored, where, "its stored rows are not those that were sealed")
 		}
 		return true, nil

@@ -52,7 +52,7 @@ func newBooks() books {
 // Where it returns no error the record may stand after those that were entered before: it
 // refers to what is there, gives nothing back, and moves each release, node and proposal
 // one step on. It asks neither the chain nor a limit. Proof: ledger.proof.md.
-func (b *books) enter(seq int64, r body) (after []Balance, err error) {
+func (b *books) enter(seq int64, r body) (after []*Account, err error) {
 	b.changed = changes{slices: map[int64][]string{}}
 	if err := r.enter(b, seq); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (b *books) enter(seq int64, r body) (after []Balance, err error) {
 	for _, a := range b.changed.accounts {
 		a.Acts++
 		a.last = seq
-		after = append(after, a.balance())
+		after = append(after, a)
 	}
 	return after, nil
 }
@@ -147,7 +147,7 @@ func (b *books) leaves() (out []leaf, err error) {
 		add(planKey(r.Plan), planRow(b.plans[r.Plan]))
 	}
 	for _, n := range c.nodes {
-		add(nodeKey(n.ID), n.row())
+		add(nodeKey(n.ID), n)
 	}
 	for _, p := range c.pairs {
 		add(pairKey(p), p)

@@ -48,10 +48,10 @@ type body interface {
 // stamp holds the facts of every record: when it was written, who acted, and the state of the
 // ledger after it.
 type stamp struct {
-	At    string    `json:"at"`
-	By    string    `json:"by"`
-	After []Balance `json:"after,omitempty"` // of the accounts that the record changed
-	State string    `json:"state"`           // the root of the tree
+	At    string          `json:"at"`
+	By    string          `json:"by"`
+	After json.RawMessage `json:"after,omitempty"` // the accounts that the record changed
+	State string          `json:"state"`           // the root of the tree
 }
 
 func (s *stamp) stamped() *stamp { return s }
@@ -118,8 +118,8 @@ func (t *tx) append(b body) (*Record, error) {
 	r := &Record{Seq: t.state.seq + 1, Kind: kindOf(b), Prev: t.state.hash}
 	s := b.stamped()
 	s.At, s.By = t.at.UTC().Format(timeForm), t.l.by
-	var err error
-	if s.After, err = t.books.enter(r.Seq, b); err != nil {
+	after, err := t.books.enter(r.Seq, b)
+	if err != nil {
 		var known *Error
 		if errors.As(err, &known) {
 			return nil, err
@@ -133,6 +133,9 @@ func (t *tx) append(b body) (*Record, error) {
 		return nil, err
 	}
 	s.State = t.state.root
+	if s.After, err = afterText(after); err != nil {
+		return nil, err
+	}
 	if r.Body, err = encode(b); err != nil {
 		return nil, err
 	}
@@ -143,6 +146,15 @@ func (t *tx) append(b body) (*Record, error) {
 	}
 	t.state.seq, t.state.hash, t.state.at = r.Seq, r.Hash, t.at
 	return r, t.exec("UPDATE dprelease_head SET seq = ?, hash = ?, at = ? WHERE one = 1", r.Seq, r.Hash, t.at.UnixMicro())
+}
+
+// afterText writes what a record says of the accounts that it changed: nothing where there are none.
+func afterText(after []*Account) (json.RawMessage, error) {
+	if len(after) == 0 {
+		return nil, nil
+	}
+	text, err := encode(after)
+	return json.RawMessage(text), err
 }
 
 // untimed gives the next record the time of the record before it. Others see exports, and

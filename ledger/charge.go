@@ -101,7 +101,7 @@ func (t *tx) chargeWhole(a *Account, cost privacy.Cost, keeps []string, reason s
 	if err := a.Admit(cost, nil, nil); err != nil {
 		return err
 	}
-	_, err := t.append(&chargeBody{Account: a.ID, Charges: []charged{{Cost: ratTexts(cost)}}, Keeps: keeps, Reason: reason})
+	_, err := t.append(&chargeBody{Account: a.ID, Charges: []charged{{Cost: cost}}, Keeps: keeps, Reason: reason})
 	return err
 }
 
@@ -280,7 +280,7 @@ func grouped(costs []sliceCost) []charged {
 		i, ok := at[c.price]
 		if !ok {
 			i, at[c.price] = len(out), len(out)
-			out = append(out, charged{Cost: c.text})
+			out = append(out, charged{Cost: c.cost})
 		}
 		out[i].Slices = append(out[i].Slices, c.is)
 	}

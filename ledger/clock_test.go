@@ -236,7 +236,7 @@ func TestAuditOfClocks(t *testing.T) {
 	}
 	for _, c := range []struct{ what, kind, body, found string }{
 		{"a clock", kindClock, `{"at":"` + early + `","was":"` + late + `","by":"me","reason":"why"}`, ""},
-		{"another record", kindAccount, `{"at":"` + early + `","dataset":"d","unit":"row","relation":"add-remove","filter":"basic","limit_epsilon":"1","limit_delta":"0"}`, "its time is before that of the record before it"},
+		{"another record", kindAccount, `{"at":"` + early + `","dataset":"d","unit":"row","relation":"add-remove","filter":"basic","limit":{"epsilon":"1","delta":"0"}}`, "its time is before that of the record before it"},
 		{"another time", kindClock, `{"at":"` + early + `","was":"` + early + `","by":"me","reason":"why"}`, "another time than that of the record before it"},
 		{"a clock that was not behind", kindClock, `{"at":"` + late + `","was":"` + late + `","by":"me","reason":"why"}`, "was not behind"},
 		{"nobody", kindClock, `{"at":"` + early + `","was":"` + late + `","by":"","reason":"why"}`, "without a name and a reason"},

@@ -99,11 +99,7 @@ func recovered(t testing.TB, at string) ledgercheck.State {
 		if err := decode(r.Body, &b); err != nil {
 			return err
 		}
-		cost, err := parseRats(b.Cost)
-		if err != nil {
-			return err
-		}
-		s.Debits[r.Seq] = ledgercheck.Debit{Plan: b.Plan, Hash: r.Hash, Cost: cost[0]}
+		s.Debits[r.Seq] = ledgercheck.Debit{Plan: b.Plan, Hash: r.Hash, Cost: b.Cost[0]}
 		return nil
 	})
 	if err != nil {

@@ -169,7 +169,7 @@ func (t *tx) debit(q *Request, nodes map[string]*Node) (*Ticket, error) {
 		charges = nil // it was paid for
 	}
 	r, err := t.append(&debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: bill.Charged.Epsilon, Delta: bill.Charged.Delta, Cost: ratTexts(bill.Cost), Releases: charges, Steps: steps,
+		Epsilon: bill.Charged.Epsilon, Delta: bill.Charged.Delta, Cost: bill.Cost, Releases: charges, Steps: steps,
 		Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind})
 	if err != nil {
 		return nil, err

@@ -43,14 +43,6 @@ func columnsText(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// keepsText writes them for people.
-func keepsText(keeps []string) string {
-	if keeps == nil {
-		return "not decided"
-	}
-	return columnsText(keeps)
-}
-
 // admitKept refuses a job whose neighbours keep a column that those of the account do
 // not keep. The first job decides what the account keeps.
 //

@@ -11,7 +11,8 @@ import (
 )
 
 // Node is a part of an account that outlives a run and that later jobs use at a lower price. All of this is public; the rows
-// of a kept sample and the secret of a panel are not, and stand sealed beside it (P19).
+// of a kept sample and the secret of a panel are not, and stand sealed beside it (P19). As JSON it is its row, to which the tree
+// of digests commits.
 type Node struct {
 	ID      string
 	Kind    string
@@ -23,8 +24,7 @@ type Node struct {
 	Uses int64 // jobs that were debited for it
 	step.State
 	Content string // keyed digest of the whole table that a sample was drawn from, "" until its rows are stored
-
-	digest string // SHA-256 of what is sealed
+	Digest  string // SHA-256 of what is sealed
 }
 
 // The kinds of nodes. The data themselves are a node without an id and without a kind.
@@ -53,27 +53,9 @@ type Part struct {
 // nodeKey is the key of a node in the tree of digests.
 func nodeKey(id string) string { return "node\n" + id }
 
-// nodeRow holds the public state of a node, all but what is sealed. The tree of digests commits to it.
-type nodeRow struct {
-	ID, Kind       string
-	Account, Debit int64
-	Slice          string
-	Begin
-	Open            bool
-	Uses            int64
-	Spent, Charged  [2]string
-	Done            []int64
-	Content, Digest string
-}
-
-func (n *Node) row() nodeRow {
-	return nodeRow{n.ID, n.Kind, n.Account, n.Debit, n.Slice, n.Begin, n.Open, n.Uses, n.Spent.Texts(), n.Charged.Texts(),
-		n.Done, n.Content, n.digest}
-}
-
 // node begins the node of a record.
 func (s *Stepped) node(debit int64, a *Account) *Node {
-	n := &Node{ID: s.Node, Kind: s.Begins, Account: a.ID, Debit: debit, Begin: s.Begin, State: step.Fresh(), digest: s.SHA256}
+	n := &Node{ID: s.Node, Kind: s.Begins, Account: a.ID, Debit: debit, Begin: s.Begin, State: step.Fresh(), Digest: s.SHA256}
 	n.Open = n.Kind != KindDraw
 	if n.Kind == KindDraw || n.Kind == KindCollected {
 		n.Slice = a.Slice.Is
@@ -133,26 +115,20 @@ func (n *Node) String() string {
 }
 
 // secret reports whether the ledger keeps the secret of a panel.
-func (n *Node) secret() bool { return n.Kind == KindPanel && n.digest != "" }
+func (n *Node) secret() bool { return n.Kind == KindPanel && n.Digest != "" }
 
 const nodeColumns = "id, kind, account, debit, state"
 
 func scanNode(s scanner) (*Node, error) {
 	var n Node
-	var state string
-	if err := s.Scan(&n.ID, &n.Kind, &n.Account, &n.Debit, &state); err != nil {
+	var id, kind, state string
+	var account, debit int64
+	if err := s.Scan(&id, &kind, &account, &debit, &state); err != nil {
 		return nil, err
 	}
-	var r nodeRow
-	err := decode(state, &r)
-	n.Slice, n.Begin, n.Open, n.Uses, n.Done, n.Content, n.digest = r.Slice, r.Begin, r.Open, r.Uses, r.Done, r.Content, r.Digest
-	if err == nil {
-		n.Spent, err = parseLimit(r.Spent[0], r.Spent[1])
-	}
-	if err == nil {
-		n.Charged, err = parseLimit(r.Charged[0], r.Charged[1])
-	}
-	if err != nil || slices.ContainsFunc(n.Done, func(at int64) bool { return at < 1 }) {
+	err := decode(state, &n)
+	n.ID, n.Kind, n.Account, n.Debit = id, kind, account, debit
+	if err != nil || !n.Spent.Finite() || !n.Charged.Finite() || slices.ContainsFunc(n.Done, func(at int64) bool { return at < 1 }) {
 		return nil, refuse(CodeTampered, "a node of an account cannot be read")
 	}
 	return &n, nil
@@ -168,7 +144,7 @@ func (t *tx) node(id string) (*Node, error) {
 		return nil, t.holds(nodeKey(id), nil, "a node is gone: a table of the ledger")
 	}
 	t.books.nodes[id] = found[0]
-	return found[0], t.holds(nodeKey(id), found[0].row(), found[0].String())
+	return found[0], t.holds(nodeKey(id), found[0], found[0].String())
 }
 
 func (t *tx) nodes(where string, args ...any) ([]*Node, error) {
@@ -189,7 +165,7 @@ func (l *Ledger) Nodes(ctx context.Context, account int64) ([]*Node, error) {
 
 // saveNode stores what records say of a node: all but what is sealed.
 func (t *tx) saveNode(n *Node) error {
-	state, err := encode(n.row())
+	state, err := encode(n)
 	if err != nil {
 		return err
 	}

@@ -16,16 +16,16 @@ const (
 
 // Opening holds the terms on which an account is opened. Filter and orders never change.
 type Opening struct {
-	Filter string
-	Orders []float64
-	Limit  Limit // of the account, and of each slice where it has slices
+	Filter string    `json:"filter"`
+	Orders []float64 `json:"orders,omitempty"`
+	Limit  Limit     `json:"limit"` // of the account, and of each slice where it has slices
 	// Lifetime is the limit of all slices together, for a unit through its life (P26); nil
 	// for none.
-	Lifetime   *Limit
-	TwoPersons bool // a limit is raised by one person and approved by another
+	Lifetime   *Limit `json:"lifetime,omitempty"`
+	TwoPersons bool   `json:"two_persons,omitempty"` // a limit is raised by one person and approved by another
 	// Keeps are the columns in which every neighbour that the account protects agrees
 	// (P27), sorted; nil where the first job decides it.
-	Keeps []string
+	Keeps []string `json:"keeps,omitzero"`
 }
 
 // DefaultOrders are the orders of an rdp account that names none.

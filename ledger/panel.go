@@ -90,7 +90,7 @@ func (r *closeBody) enter(b *books, _ int64) error {
 	if n == nil || n.Account != r.Account || !n.secret() || r.Reason == "" {
 		return fmt.Errorf("the end of a panel that is not there, or has no secret, or without a reason")
 	}
-	n.Open, n.digest = false, ""
+	n.Open, n.Digest = false, ""
 	b.changed.nodes = append(b.changed.nodes, n)
 	return nil
 }

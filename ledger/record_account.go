@@ -28,12 +28,7 @@ func (r *ledgerBody) enter(b *books, seq int64) error {
 type accountBody struct {
 	stamp
 	accountName
-	Filter string    `json:"filter"`
-	Orders []float64 `json:"orders,omitempty"`
-	LimitText
-	Two      bool       `json:"two_persons,omitempty"`
-	Keeps    []string   `json:"keeps,omitzero"`
-	Lifetime *LimitText `json:"lifetime,omitempty"`
+	Opening
 }
 
 func (r *accountBody) enter(b *books, seq int64) error {
@@ -41,17 +36,10 @@ func (r *accountBody) enter(b *books, seq int64) error {
 	if err != nil {
 		return err
 	}
-	o := Opening{Filter: r.Filter, Orders: r.Orders, TwoPersons: r.Two, Keeps: r.Keeps}
-	if o.Limit, err = r.Limit(); err != nil {
-		return err
+	if !r.Limit.MayLimit() || r.Lifetime != nil && !r.Lifetime.MayLimit() {
+		return fmt.Errorf("an account is opened without a limit")
 	}
-	if r.Lifetime != nil {
-		o.Lifetime = new(Limit)
-		if *o.Lifetime, err = r.Lifetime.Limit(); err != nil {
-			return err
-		}
-	}
-	a := Unopened(k, o)
+	a := Unopened(k, r.Opening)
 	a.ID = seq
 	b.accounts[a.ID] = a
 	b.change(a)
@@ -60,11 +48,11 @@ func (r *accountBody) enter(b *books, seq int64) error {
 
 type limitBody struct {
 	stamp
-	Account int64 `json:"account"`
-	LimitText
-	Raised bool   `json:"raised"`
-	Reason string `json:"reason"`
-	Life   bool   `json:"over_all_slices,omitempty"`
+	Account int64  `json:"account"`
+	Limit   Limit  `json:"limit"`
+	Raised  bool   `json:"raised"`
+	Reason  string `json:"reason"`
+	Life    bool   `json:"over_all_slices,omitempty"`
 }
 
 func (r *limitBody) enter(b *books, _ int64) error {
@@ -72,12 +60,11 @@ func (r *limitBody) enter(b *books, _ int64) error {
 	if err != nil {
 		return err
 	}
-	l, err := r.Limit()
-	before := a.limitOf(r.Life)
+	l, before := r.Limit, a.limitOf(r.Life)
 	first := before == nil && !r.Raised && a.Slice.Column != ""
 	switch {
-	case err != nil:
-		return err
+	case !l.MayLimit():
+		return fmt.Errorf("it sets no limit")
 	case r.Reason == "":
 		return fmt.Errorf("a limit is changed without a reason")
 	case !first && (before == nil || r.Raised != before.AtMost(l) || !r.Raised && !l.AtMost(*before)):
@@ -94,8 +81,8 @@ func (r *limitBody) enter(b *books, _ int64) error {
 // two persons raise it.
 type proposeBody struct {
 	stamp
-	Account int64 `json:"account"`
-	LimitText
+	Account int64  `json:"account"`
+	Limit   Limit  `json:"limit,omitzero"`
 	EndRule bool   `json:"end_rule,omitempty"`
 	Reason  string `json:"reason"`
 	Life    bool   `json:"over_all_slices,omitempty"`
@@ -110,11 +97,11 @@ func (r *proposeBody) enter(b *books, seq int64) error {
 		return fmt.Errorf("it asks for a second person without a reason, or where one person is enough")
 	}
 	if before := a.limitOf(r.Life); !r.EndRule {
-		if l, err := r.Limit(); err != nil || before == nil || !before.AtMost(l) {
+		if !r.Limit.MayLimit() || before == nil || !before.AtMost(r.Limit) {
 			return fmt.Errorf("what it asks for is not a larger limit")
 		}
 	}
-	a.Pending = &Proposal{Record: seq, By: r.By, LimitText: r.LimitText, EndRule: r.EndRule, Life: r.Life}
+	a.Pending = &Proposal{Record: seq, By: r.By, Limit: r.Limit, EndRule: r.EndRule, Life: r.Life}
 	return nil
 }
 
@@ -140,11 +127,8 @@ func (r *approveBody) enter(b *books, _ int64) error {
 		a.TwoPersons = false
 		return nil
 	}
-	limit, err := p.Limit()
-	if err == nil {
-		a.limit(limit, p.Life)
-	}
-	return err
+	a.limit(p.Limit, p.Life)
+	return nil
 }
 
 // ruleBody says that from now on two persons raise the limit of an account.

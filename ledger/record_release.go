@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -13,18 +14,18 @@ import (
 
 type debitBody struct {
 	stamp
-	Account  int64     `json:"account"`
-	Plan     string    `json:"plan"`
-	Job      string    `json:"job"`
-	Digest   string    `json:"digest"`
-	Again    bool      `json:"again,omitempty"`
-	Epsilon  float64   `json:"epsilon"`
-	Delta    float64   `json:"delta"`
-	Cost     []string  `json:"cost"`
-	Releases []Charge  `json:"releases"`
-	Steps    []Stepped `json:"steps,omitempty"` // at the nodes of the account, the data among them; none for what is free
-	Keeps    []string  `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
-	Slice    string    `json:"slice,omitempty"` // that is debited, of an account with slices
+	Account  int64        `json:"account"`
+	Plan     string       `json:"plan"`
+	Job      string       `json:"job"`
+	Digest   string       `json:"digest"`
+	Again    bool         `json:"again,omitempty"`
+	Epsilon  float64      `json:"epsilon"`
+	Delta    float64      `json:"delta"`
+	Cost     privacy.Cost `json:"cost"`
+	Releases []Charge     `json:"releases"`
+	Steps    []Stepped    `json:"steps,omitempty"` // at the nodes of the account, the data among them; none for what is free
+	Keeps    []string     `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
+	Slice    string       `json:"slice,omitempty"` // that is debited, of an account with slices
 	// SliceKind is the type as which the values of the column of the slices were read.
 	SliceKind SliceKind `json:"slice_kind,omitempty"`
 }
@@ -34,10 +35,9 @@ func (r *debitBody) enter(b *books, seq int64) error {
 	if err != nil {
 		return err
 	}
-	cost, err := a.readCost(r.Cost)
 	switch {
-	case err != nil:
-		return err
+	case !a.isCost(r.Cost):
+		return errCost
 	case (a.Slice.Column == "") != (r.Slice == ""):
 		return fmt.Errorf("a debit of a slice that its account does not have")
 	case (r.Slice == "") != (r.SliceKind == "") || a.SliceKind != "" && a.SliceKind != r.SliceKind:
@@ -60,13 +60,13 @@ func (r *debitBody) enter(b *books, seq int64) error {
 		sum, of = sumOf(sum, one), append(of, s.Slices...)
 		collected = collected || s.Node != "" && b.nodes[s.Node].Kind == KindCollected
 	}
-	if !slices.EqualFunc(sum, cost, func(x, y *big.Rat) bool { return x.Cmp(y) == 0 }) {
+	if !slices.EqualFunc(sum, r.Cost, func(x, y *big.Rat) bool { return x.Cmp(y) == 0 }) {
 		return fmt.Errorf("a debit of another amount than its steps")
 	}
 	if len(of) > 0 {
-		err = b.chargeSeries(a, of, cost)
+		err = b.chargeSeries(a, of, r.Cost)
 	} else {
-		a.Charge(cost)
+		a.Charge(r.Cost)
 		a.InSlice.Collected = a.InSlice.Collected || collected && r.Slice != ""
 		b.keepSlice(a)
 	}
@@ -80,14 +80,7 @@ func (r *debitBody) enter(b *books, seq int64) error {
 	return a.decideKept(r.Keeps)
 }
 
-// readCost reads a cost in the account's units, no part of which gives something back.
-func (a *Account) readCost(texts []string) (privacy.Cost, error) {
-	cost, err := parseRats(texts)
-	if err != nil || !a.isCost(cost) {
-		return nil, fmt.Errorf("a cost that is not in the units of its account, or gives something back")
-	}
-	return cost, nil
-}
+var errCost = errors.New("a cost that is not in the units of its account, or gives something back")
 
 // decideKept decides the columns that an account keeps with its first job, and holds later
 // ones to them.
@@ -147,7 +140,7 @@ func (b *books) keep(debit int64, rows []sealedRows) error {
 		if n == nil || n.Kind != KindDraw || n.Debit != debit || n.Open || r.Content == "" || r.SHA256 == "" {
 			return fmt.Errorf("the rows of a sample that its release did not draw")
 		}
-		n.Open, n.Content, n.digest = true, r.Content, r.SHA256
+		n.Open, n.Content, n.Digest = true, r.Content, r.SHA256
 		b.changed.nodes = append(b.changed.nodes, n)
 	}
 	for _, n := range b.nodes {
@@ -196,8 +189,8 @@ type chargeBody struct {
 
 // charged is one cost, and the slices that it is added to: none in an account without.
 type charged struct {
-	Cost   []string `json:"cost"` // exact, in the account's units
-	Slices []string `json:"slices,omitempty"`
+	Cost   privacy.Cost `json:"cost"` // in the account's units
+	Slices []string     `json:"slices,omitempty"`
 }
 
 func (r *chargeBody) enter(b *books, _ int64) error {
@@ -208,11 +201,8 @@ func (r *chargeBody) enter(b *books, _ int64) error {
 	if r.Reason == "" || len(r.Charges) == 0 {
 		return fmt.Errorf("a charge without a cost or a reason")
 	}
-	costs, err := costsOf(r.Charges)
-	if err == nil {
-		err = a.fits(costs)
-	}
-	if err == nil {
+	costs := costsOf(r.Charges)
+	if err = a.fits(costs); err == nil {
 		err = a.decideKept(r.Keeps)
 	}
 	if err != nil {
@@ -242,18 +232,14 @@ func (b *books) chargeSlices(a *Account, costs []SliceCost) error {
 }
 
 // costsOf lists costs slice by slice.
-func costsOf(all []charged) (out []SliceCost, err error) {
+func costsOf(all []charged) (out []SliceCost) {
 	for _, c := range all {
-		cost, err := parseRats(c.Cost)
-		if err != nil {
-			return nil, fmt.Errorf("a charge without a cost")
-		}
 		if len(c.Slices) == 0 {
-			out = append(out, SliceCost{Cost: cost})
+			out = append(out, SliceCost{Cost: c.Cost})
 		}
 		for _, is := range c.Slices {
-			out = append(out, SliceCost{is, cost})
+			out = append(out, SliceCost{is, c.Cost})
 		}
 	}
-	return out, nil
+	return out
 }

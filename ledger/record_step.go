@@ -12,12 +12,12 @@ type Stepped struct {
 	Node   string `json:"node,omitempty"`   // none for the data
 	Begins string `json:"begins,omitempty"` // the kind of a node that begins
 	Begin
-	SHA256  string    `json:"sha256,omitempty"` // of the encrypted secret of a panel that begins
-	At      int64     `json:"at,omitempty"`     // the wave or step
-	Spends  []string  `json:"spends,omitempty"` // ε and δ that this job spends on the sample of a draw
-	Charged []string  `json:"charged"`          // ε and δ of all that was charged at the node, this job included
-	Cost    []string  `json:"cost"`             // of this job, in the account's units
-	Slices  []charged `json:"slices,omitempty"` // what the slices of a series are charged; Cost is then that of a life
+	SHA256  string       `json:"sha256,omitempty"` // of the encrypted secret of a panel that begins
+	At      int64        `json:"at,omitempty"`     // the wave or step
+	Spends  Limit        `json:"spends,omitzero"`  // ε and δ that this job spends on the sample of a draw
+	Charged Limit        `json:"charged"`          // ε and δ of all that was charged at the node, this job included
+	Cost    privacy.Cost `json:"cost"`             // of this job, in the account's units
+	Slices  []charged    `json:"slices,omitempty"` // what the slices of a series are charged; Cost is then that of a life
 }
 
 // stepsOf returns what the record of a debit says of its steps. secrets are encrypted secrets of panels that begin.
@@ -26,9 +26,9 @@ func (t *tx) stepsOf(q *Request, nodes map[string]*Node, p *Priced, seq, account
 	secrets := map[string][]byte{}
 	for i := range q.Steps {
 		s, price := &q.Steps[i], p.Steps[i]
-		r := Stepped{Node: s.Node, At: s.Does.At, Cost: ratTexts(price.Cost), Charged: texts(price.After.Charged)}
+		r := Stepped{Node: s.Node, At: s.Does.At, Cost: price.Cost, Charged: price.After.Charged}
 		if adds := price.After.Spent.Minus(price.Before.Spent); adds.Epsilon.Sign() != 0 || adds.Delta.Sign() != 0 {
-			r.Spends = texts(adds)
+			r.Spends = adds
 		}
 		if s.Node != "" && nodes[s.Node] == nil {
 			n, err := s.begun()
@@ -56,46 +56,37 @@ func (t *tx) stepsOf(q *Request, nodes map[string]*Node, p *Priced, seq, account
 	return out, secrets, nil
 }
 
-func texts(l Limit) []string { t := l.Texts(); return t[:] }
+// spent returns the amount that the step spends on the sample of a draw.
+func (s *Stepped) spent() Limit {
+	if s.Spends == (Limit{}) {
+		return zero()
+	}
+	return s.Spends
+}
 
-// amounts reads the amounts of a record.
-func (s *Stepped) amounts() (spends, charged Limit, err error) {
-	read := func(all []string) (l Limit) {
-		if len(all) != 2 {
-			err = fmt.Errorf("a step of a debit without an amount")
-			return zero()
-		}
-		l, failed := parseLimit(all[0], all[1])
-		if failed != nil || !l.Finite() {
-			err = fmt.Errorf("a step of a debit without an amount")
-		}
-		return l
+// check refuses amounts that no step of an account has.
+func (s *Stepped) check(a *Account) error {
+	switch {
+	case !s.spent().Finite() || !s.Charged.Finite():
+		return fmt.Errorf("a step of a debit without an amount")
+	case !a.isCost(s.Cost):
+		return errCost
 	}
-	spends = zero()
-	if s.Spends != nil {
-		spends = read(s.Spends)
-	}
-	charged = read(s.Charged)
-	return spends, charged, err
+	return nil
 }
 
 // step enters the step of a debit at a node, and returns its cost.
 func (b *books) step(seq int64, a *Account, r *debitBody, s *Stepped) (privacy.Cost, error) {
-	cost, err := a.readCost(s.Cost)
-	if err != nil {
-		return nil, err
-	}
-	spends, charged, err := s.amounts()
-	if err != nil {
+	if err := s.check(a); err != nil {
 		return nil, err
 	}
 	n := b.nodes[s.Node]
 	switch {
 	case s.Node == "":
-		if s.Begins != "" || s.At != 0 || s.Spends != nil || s.Slices != nil {
+		if s.Begins != "" || s.At != 0 || s.Spends != (Limit{}) || s.Slices != nil {
 			return nil, fmt.Errorf("a step on the data that is about more")
 		}
-		return cost, nil
+		return s.Cost, nil
 	case (s.Begins == "") != (n != nil):
 		return nil, fmt.Errorf("a step at a node that was not begun, or begins twice")
 	case n == nil:
@@ -111,19 +102,19 @@ func (b *books) step(seq int64, a *Account, r *debitBody, s *Stepped) (privacy.C
 			return nil, err
 		}
 	}
-	if part := n.Kind == KindPanel || n.Kind == KindSeries; part != (s.At > 0) || part && s.Spends != nil {
+	if part := n.Kind == KindPanel || n.Kind == KindSeries; part != (s.At > 0) || part && s.Spends != (Limit{}) {
 		return nil, fmt.Errorf("a step at a node of another kind")
 	}
-	if !n.Charged.AtMost(charged) {
+	if !n.Charged.AtMost(s.Charged) {
 		return nil, fmt.Errorf("a step that gives something back")
 	}
-	n.Spent, n.Charged, n.Uses = n.Spent.Plus(spends), charged, n.Uses+1
+	n.Spent, n.Charged, n.Uses = n.Spent.Plus(s.spent()), s.Charged, n.Uses+1
 	if s.At > 0 && !slices.Contains(n.Done, s.At) {
 		n.Done = append(slices.Clone(n.Done), s.At)
 		slices.Sort(n.Done)
 	}
 	b.changed.nodes = append(b.changed.nodes, n)
-	return cost, nil
+	return s.Cost, nil
 }
 
 // measures holds a step of a series to what began it.
@@ -140,10 +131,7 @@ func (n *Node) measures(b *books, r *debitBody, s *Stepped) error {
 	if part := n.Parts[s.At-1]; part.Plan != r.Plan || spelled(part.Is) != spelled(r.Slice) {
 		return fmt.Errorf("a step of a series that was not paid for")
 	}
-	costs, err := costsOf(s.Slices)
-	if err != nil {
-		return err
-	}
+	costs := costsOf(s.Slices)
 	if s.Begins != "" {
 		open, plans := map[string]bool{}, map[string]bool{}
 		for _, c := range costs {
@@ -173,11 +161,8 @@ func (n *Node) measures(b *books, r *debitBody, s *Stepped) error {
 // chargeSeries charges the slices of a series. The account stands for the slice of the step before and after.
 func (b *books) chargeSeries(a *Account, of []charged, life privacy.Cost) error {
 	is, before := a.Slice.Is, a.Spent
-	costs, err := costsOf(of)
-	if err == nil {
-		err = a.fits(costs)
-	}
-	if err != nil {
+	costs := costsOf(of)
+	if err := a.fits(costs); err != nil {
 		return err
 	}
 	for _, c := range costs {

@@ -54,7 +54,7 @@ func TestLimitInRho(t *testing.T) {
 		tiny.Own = &points
 		debit(t, l, tiny)
 		acts, err := l.Acts(background)
-		if err != nil || acts[0].Rho != "0.5" || acts[1].Rho != "2" || acts[0].Epsilon != "" {
+		if err != nil || acts[0].Limit.String() != "ρ 0.5" || acts[1].Limit.String() != "ρ 2" {
 			t.Errorf("%+v, %v", acts, err)
 		}
 		verified(t, l)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // panelLife draws and keeps a sample, and then uses it in a second job; an earlier
@@ -72,7 +74,7 @@ func finish(l *Ledger, q Request, shown map[string]*big.Rat) (id string, err err
 		return "", err
 	}
 	id = string(files[0].Data)
-	spent, err := parseRat(string(files[1].Data))
+	spent, err := rational.ParseFraction(string(files[1].Data))
 	if err != nil {
 		return "", err
 	}

@@ -337,7 +337,7 @@ func TestAuditOfKeptSamples(t *testing.T) {
 	for name, c := range map[string]struct{ kind, old, new, finds string }{
 		"nothing":          {"", "", "", ""},
 		"too little":       {kindDebit, together, apart, FoundOverspent},
-		"a smaller step":   {kindDebit, `"spends":["1"`, `"spends":["-1"`, FoundBody},
+		"a smaller step":   {kindDebit, `"spends":{"epsilon":"1"`, `"spends":{"epsilon":"-1"`, FoundBody},
 		"an unknown draw":  {kindDebit, `"node":"` + id, `"node":"` + sampleID(3), FoundBody},
 		"no rows":          {kindSeal, `,"samples":[`, `,"samples":null,"files":[`, FoundBody},
 		"rows of nothing":  {kindSeal, `"sample":"` + id, `"sample":"` + sampleID(3), FoundBody},

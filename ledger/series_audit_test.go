@@ -2,8 +2,11 @@ package ledger
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 	"testing"
+
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // measuredBoth makes a ledger whose series has both steps.
@@ -60,7 +63,7 @@ func TestBrokenSeriesRecordsAreCaught(t *testing.T) {
 		{"nothing, second", 2, func(*debitBody) {}, ""},
 		{"one column is charged", 1, func(d *debitBody) { d.Steps[0].Slices = d.Steps[0].Slices[:1] }, "does not charge each"},
 		{"a slice is charged that is no step", 1, func(d *debitBody) { d.Steps[0].Parts = d.Steps[0].Parts[:1] }, "charges a slice that it does not have"},
-		{"a life costs less than a slice", 1, func(d *debitBody) { d.Cost, d.Steps[0].Cost = []string{"1/64"}, []string{"1/64"} }, "more than a life"},
+		{"a life costs less than a slice", 1, func(d *debitBody) { d.Cost = privacy.Cost{big.NewRat(1, 64)}; d.Steps[0].Cost = d.Cost }, "more than a life"},
 		{"the first step is another one", 1, func(d *debitBody) { p := d.Steps[0].Parts; p[0], p[1] = p[1], p[0] }, "was not paid for"},
 		{"one step stands for two", 1, func(d *debitBody) { d.Steps[0].Parts[1].Plan = d.Steps[0].Parts[0].Plan }, "does not charge each"},
 		{"a series begins for nothing", 1, func(d *debitBody) { d.Steps[0].Slices = nil }, "does not charge each"},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Tally is the spend of one slice of an account.
@@ -26,6 +27,14 @@ type storedTally struct {
 	Spent     []string `json:"spent"`
 	Debits    int64    `json:"debits"`
 	Collected bool     `json:"collected,omitempty"`
+}
+
+func ratTexts(c privacy.Cost) []string {
+	out := make([]string, len(c))
+	for i, x := range c {
+		out[i] = x.RatString()
+	}
+	return out
 }
 
 // bucket holds the tallies of those slices of an account whose spellings (see spelled) share
@@ -70,7 +79,14 @@ func (b bucket) get(is string, a *Account) (Tally, error) {
 }
 
 func (s storedTally) tally(a *Account) (Tally, error) {
-	spent, err := parseRats(s.Spent)
+	spent := make(privacy.Cost, len(s.Spent))
+	var err error
+	for i, text := range s.Spent {
+		var wrong error
+		if spent[i], wrong = rational.ParseFraction(text); wrong != nil {
+			err = wrong
+		}
+	}
 	if err != nil || len(spent) != len(a.Units()) || s.Debits < 1 {
 		return Tally{}, refuse(CodeTampered, "what slice %s of the account of %s has spent cannot be read", s.Is, a.Key)
 	}

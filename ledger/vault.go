@@ -89,7 +89,7 @@ func (l *Ledger) Rows(ctx context.Context, id string) (data []byte, err error) {
 		if s, err = t.node(id); err != nil {
 			return err
 		}
-		if s == nil || !s.Open || s.digest == "" {
+		if s == nil || !s.Open || s.Digest == "" {
 			return refuse(CodeSample, "sample %s is not there", id)
 		}
 		if s.Kind == KindPanel {
@@ -102,7 +102,7 @@ func (l *Ledger) Rows(ctx context.Context, id string) (data []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if digestOf(sealed) != s.digest {
+	if digestOf(sealed) != s.Digest {
 		return nil, refuse(CodeTampered, "the stored rows of sample %s are not those that were sealed", id)
 	}
 	return l.reveal(s, own, sealed)

@@ -64,7 +64,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"the end is cut off everywhere", FoundRolledBack, statements("DELETE FROM dprelease_records WHERE seq > 8", "DELETE FROM dprelease_releases WHERE id > 8",
 			restated("accounts", `"debits":2,"spent":["1/4","0"]`), "UPDATE dprelease_head SET seq = 8, hash = (SELECT hash FROM dprelease_records WHERE seq = 8)")},
 		{"a spend is lowered", FoundTables, statements(restated("accounts", `"spent":["0","0"]`))},
-		{"a limit is raised without a record", FoundTables, statements(restated("accounts", `"limit_epsilon":"100"`))},
+		{"a limit is raised without a record", FoundTables, statements(restated("accounts", `"limit":{"epsilon":"100","delta":"0"}`))},
 		{"a release is put in", FoundTables, statements("INSERT INTO dprelease_releases (id, account, slice, plan, state, holder, token, lease_until) VALUES (999, 2, '', 'x', 'sealed', '', 1, 0)")},
 		{"a state is changed", FoundTables, statements("UPDATE dprelease_releases SET state = 'abandoned' WHERE id = 3")},
 		{"stored bytes are changed", FoundStored, statements("UPDATE dprelease_releases SET archive = (SELECT archive FROM dprelease_releases WHERE id = 3) WHERE id = 6",

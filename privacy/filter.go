@@ -1,11 +1,13 @@
 package privacy
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
 
 	"github.com/dprelease/dprelease/internal/calculus/rdp"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Cost is the cost of an event in the units of an account: (ε, δ) for a basic account, ρ for
@@ -72,6 +74,20 @@ func (a *account) Remaining() Cost {
 		}
 	}
 	return out
+}
+
+// UnmarshalJSON reads exact amounts as json.Marshal writes them: a list of fractions.
+func (c *Cost) UnmarshalJSON(text []byte) error {
+	var parts []string
+	err := json.Unmarshal(text, &parts)
+	*c = make(Cost, len(parts))
+	for i, part := range parts {
+		var wrong error
+		if (*c)[i], wrong = rational.ParseFraction(part); wrong != nil {
+			err = wrong
+		}
+	}
+	return err
 }
 
 func (c Cost) copy() Cost {

@@ -355,9 +355,9 @@ func waiting(a *ledger.Account) string {
 
 func proposed(p *ledger.Proposal) string {
 	if p.Life {
-		return p.LimitText.String() + " for all slices together"
+		return p.Limit.String() + " for all slices together"
 	}
-	return p.LimitText.String()
+	return p.Limit.String()
 }
 
 // ledgerLimit is raise or lower.

@@ -23,25 +23,25 @@ import (
 
 // shownAccount is an account for people and programs.
 type shownAccount struct {
-	Dataset  string `json:"dataset"`
-	Unit     string `json:"unit"`
-	Relation string `json:"relation"`
-	SlicesBy string `json:"slices_by,omitempty"`
-	Filter   string `json:"filter"`
-	ledger.LimitText
-	Two     bool             `json:"two_persons,omitempty"`
-	Pending *ledger.Proposal `json:"pending,omitempty"`
+	Dataset  string           `json:"dataset"`
+	Unit     string           `json:"unit"`
+	Relation string           `json:"relation"`
+	SlicesBy string           `json:"slices_by,omitempty"`
+	Filter   string           `json:"filter"`
+	Limit    ledger.Limit     `json:"limit"` // in fractions
+	Two      bool             `json:"two_persons,omitempty"`
+	Pending  *ledger.Proposal `json:"pending,omitempty"`
 	// Amounts are about a unit of the account; where it has slices, about a unit in one
 	// slice, the largest one. Life is then about a unit that is in all slices (P26).
-	Amounts  []shownAmount     `json:"amounts"`
-	Life     []shownAmount     `json:"life,omitempty"`
-	Lifetime *ledger.LimitText `json:"lifetime,omitempty"`
-	Debits   int64             `json:"debits"`
-	Slices   []shownSlice      `json:"slices,omitempty"`
-	Acts     []ledger.Act      `json:"acts,omitempty"` // everything but spending
-	Spends   []ledger.Spend    `json:"spends,omitempty"`
-	Samples  []shownSample     `json:"samples,omitempty"`
-	Series   []string          `json:"series,omitempty"` // what each cost, in words
+	Amounts  []shownAmount  `json:"amounts"`
+	Life     []shownAmount  `json:"life,omitempty"`
+	Lifetime *ledger.Limit  `json:"lifetime,omitempty"`
+	Debits   int64          `json:"debits"`
+	Slices   []shownSlice   `json:"slices,omitempty"`
+	Acts     []ledger.Act   `json:"acts,omitempty"` // everything but spending
+	Spends   []ledger.Spend `json:"spends,omitempty"`
+	Samples  []shownSample  `json:"samples,omitempty"`
+	Series   []string       `json:"series,omitempty"` // what each cost, in words
 	// Keeps are the columns in which all neighbours agree that the account protects (P27).
 	Keeps []string `json:"keeps,omitempty"`
 
@@ -77,15 +77,11 @@ func (m shownAmount) rest() string {
 
 func showAccount(a *ledger.Account) shownAccount {
 	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), SlicesBy: a.Slice.Column, Filter: a.Filter,
-		LimitText: ledger.Decimals(a.Limit), Debits: a.Debits,
+		Limit: a.Limit, Lifetime: a.Lifetime, Debits: a.Debits,
 		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, account: a}
 	s.Amounts = showAmounts(a.Amounts())
 	if a.Slice.Column != "" {
 		s.Life = showAmounts(a.Life())
-	}
-	if a.Lifetime != nil {
-		text := ledger.Decimals(*a.Lifetime)
-		s.Lifetime = &text
 	}
 	return s
 }
@@ -317,7 +313,7 @@ func writeActs(w io.Writer, indent string, acts []ledger.Act) {
 
 // actText describes what somebody did, for people.
 func actText(a ledger.Act) string {
-	limit := limitText(a.LimitText)
+	limit := a.Limit.String()
 	if a.Life {
 		limit += " for all slices together"
 	}
@@ -326,7 +322,7 @@ func actText(a ledger.Act) string {
 	case "account":
 		text = "opened the account with the limit " + limit
 		if a.Lifetime != nil {
-			text += ", and " + limitText(*a.Lifetime) + " for all slices together"
+			text += ", and " + a.Lifetime.String() + " for all slices together"
 		}
 		if a.Two {
 			text += ", which two persons raise"
@@ -368,14 +364,6 @@ func actText(a ledger.Act) string {
 		text += ": " + a.Reason
 	}
 	return fmt.Sprintf("record %d: at %s %s %s", a.Record, moment(a.At), a.By, text)
-}
-
-// limitText is a limit in decimals, for people.
-func limitText(l ledger.LimitText) string {
-	if l.Rho != "" {
-		return "ρ " + l.Rho
-	}
-	return "ε " + l.Epsilon + ", δ " + l.Delta
 }
 
 // chargedText lists the costs that a charge added, for people.

@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -184,8 +185,8 @@ func noteOf(p *plan.Priced, begun *ledger.Node, at int64, s ledger.Standing, ref
 
 // budgetReport is an account with a cost spent, or not yet spent, on it.
 func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
-	limit := ledger.Decimals(a.Limit)
-	out := &report.Budget{Filter: a.Filter, LimitEpsilon: limit.Epsilon, LimitDelta: limit.Delta, LimitRho: limit.Rho}
+	out := &report.Budget{Filter: a.Filter, LimitEpsilon: rational.Format(a.Limit.Epsilon), LimitDelta: rational.Format(a.Limit.Delta),
+		LimitRho: rational.Format(a.Limit.Rho)}
 	units := a.Units()
 	costOf := map[string]*big.Rat{}
 	for i, c := range cost {

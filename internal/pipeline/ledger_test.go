@@ -352,7 +352,7 @@ func TestRunAfterTampering(t *testing.T) {
 	tier.Full(t, "TestLostLedgerIsNotReplaced")
 	for what, statement := range map[string]string{
 		"what is spent": `UPDATE dprelease_accounts SET state = SUBSTR(state, 1, LENGTH(state) - 1) || ',"spent":["0","0"]}'`,
-		"the limit":     `UPDATE dprelease_accounts SET state = SUBSTR(state, 1, LENGTH(state) - 1) || ',"limit_epsilon":"100"}'`,
+		"the limit":     `UPDATE dprelease_accounts SET state = SUBSTR(state, 1, LENGTH(state) - 1) || ',"limit":{"epsilon":"100","delta":"0"}}'`,
 		"the account":   "DELETE FROM dprelease_accounts",
 		"the release":   "DELETE FROM dprelease_releases",
 		"its state":     "UPDATE dprelease_releases SET state = 'abandoned'",

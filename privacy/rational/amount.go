@@ -1,11 +1,40 @@
 package rational
 
-import "math/big"
+import (
+	"encoding/json"
+	"math/big"
+)
 
 // Amount is an exact (ε, δ), or an exact ρ: what somebody asks for, may spend, or spent. Beside
 // a Rho, Epsilon and Delta are nil; or they are the point that ρ stands for, where one is known.
-// What an accountant computes are float64 (privacy.Point), rounded away from zero.
-type Amount struct{ Epsilon, Delta, Rho *big.Rat }
+// What an accountant computes are float64 (privacy.Point), rounded away from zero. As JSON its numbers are fractions in
+// lowest terms.
+type Amount struct {
+	Epsilon *big.Rat `json:"epsilon,omitempty"`
+	Delta   *big.Rat `json:"delta,omitempty"`
+	Rho     *big.Rat `json:"rho,omitempty"`
+}
+
+// UnmarshalJSON reads an (ε, δ), or a ρ alone, as json.Marshal writes it.
+func (a *Amount) UnmarshalJSON(text []byte) error {
+	var parts map[string]string
+	err := json.Unmarshal(text, &parts)
+	*a = Amount{}
+	for name, part := range parts {
+		to, known := map[string]**big.Rat{"epsilon": &a.Epsilon, "delta": &a.Delta, "rho": &a.Rho}[name]
+		if !known {
+			return errFraction
+		}
+		var wrong error
+		if *to, wrong = ParseFraction(part); wrong != nil {
+			err = wrong
+		}
+	}
+	if (a.Epsilon == nil) != (a.Delta == nil) || (a.Epsilon == nil) == (a.Rho == nil) {
+		err = errFraction
+	}
+	return err
+}
 
 // Zero is ε 0, δ 0.
 func Zero() Amount { return Amount{Epsilon: new(big.Rat), Delta: new(big.Rat)} }
@@ -54,9 +83,6 @@ func (a Amount) Limit() Amount {
 	}
 	return a
 }
-
-// Texts are the exact fractions of an (ε, δ).
-func (a Amount) Texts() [2]string { return [2]string{a.Epsilon.RatString(), a.Delta.RatString()} }
 
 // String writes what is there of an amount, in decimals.
 func (a Amount) String() string {

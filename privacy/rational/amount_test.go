@@ -1,8 +1,10 @@
 package rational
 
 import (
+	"encoding/json"
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 )
 
@@ -31,5 +33,25 @@ func TestAtMost(t *testing.T) {
 	}
 	if sum := third.Plus(third).Minus(third); !sum.AtMost(third) || !third.AtMost(sum) {
 		t.Errorf("%v and back is %v", third, sum)
+	}
+}
+
+// What an amount writes of itself it reads again, and nothing that could not be a limit or take memory.
+func TestAmountAsJSON(t *testing.T) {
+	for _, text := range []string{`{"epsilon":"1/3","delta":"0"}`, `{"rho":"1/10"}`} {
+		var a Amount
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			t.Fatal(text, err)
+		}
+		if again, err := json.Marshal(a); err != nil || string(again) != text {
+			t.Errorf("%s became %s, %v", text, again, err)
+		}
+	}
+	for _, text := range []string{`{}`, `null`, `1`, `{"epsilon":"1"}`, `{"delta":"1"}`, `{"epsilon":"1","delta":"0","rho":"1"}`,
+		`{"rho":"1","delta":"0"}`, `{"rho":"1e99"}`, `{"rho":"1p99"}`, `{"rho":""}`, `{"rho":1}`, `{"rho":"1","more":"1"}`,
+		`{"Rho":"1"}`, `{"rho":"1/0"}`, `{"rho":"` + strings.Repeat("9", 1<<14+1) + `"}`} {
+		if err := json.Unmarshal([]byte(text), new(Amount)); err == nil {
+			t.Errorf("%.40s is read", text)
+		}
 	}
 }

@@ -55,6 +55,21 @@ func Parse(text string) (*big.Rat, error) {
 	return r, nil
 }
 
+var errFraction = errors.New("not an exact amount")
+
+// ParseFraction reads a fraction or a decimal without an exponent, which could ask for any amount of memory.
+func ParseFraction(text string) (*big.Rat, error) {
+	const most = 1 << 14
+	r, ok := new(big.Rat), len(text) <= most && !strings.ContainsAny(text, "eEpP")
+	if ok {
+		_, ok = r.SetString(text)
+	}
+	if !ok {
+		return nil, errFraction
+	}
+	return r, nil
+}
+
 // Down is the largest float64 that is at most r: how a limit or a target is
 // rounded (P17).
 func Down(r *big.Rat) float64 {
