@@ -101,7 +101,7 @@ func believed(p *plan.Priced) []report.Belief {
 		report.BelievedKeys:       rotates,
 		report.BelievedWaves:      rotates && !panel.Drawn,
 		report.BelievedCap:        step != nil && step.Held() == plan.HeldByCap,
-		report.BelievedPeriods:    step != nil && step.Held() == "" && !step.Alike(),
+		report.BelievedPeriods:    step != nil && step.Held() == "" && !step.Alike,
 		report.BelievedCollection: p.Table != nil,
 		report.BelievedSlices:     j.Dataset.Slice != nil,
 		report.BelievedLookup: slices.ContainsFunc(j.TableNames(), func(name string) bool {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run/budget"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
@@ -148,7 +149,7 @@ func fits(p *plan.Priced, q ledger.Request, a *ledger.Account, s ledger.Standing
 
 // noteOf says in words what a run of the plan pays for. begun is the node of its panel or series, at the wave or step.
 func noteOf(p *plan.Priced, begun *ledger.Node, at int64, s ledger.Standing, refused bool) string {
-	step, slice := p.Step(), plan.AccountOf(p.Job).Slice
+	step, slice := p.Step(), planned.AccountOf(p.Job).Slice
 	again := "it would spend again"
 	if refused {
 		again = "it would not fit"
@@ -161,7 +162,7 @@ func noteOf(p *plan.Priced, begun *ledger.Node, at int64, s ledger.Standing, ref
 		return step.Text()
 	case step != nil:
 		note := step.Text() + "; it is not paid yet"
-		if !step.Alike() {
+		if !step.Alike {
 			note += "; once it is, a slice with the same rows as an earlier one is refused: for a panel name the column of the units and say " +
 				"periods_of_unit, or see ledger separate"
 		}

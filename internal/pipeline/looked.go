@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/report"
@@ -31,7 +31,7 @@ func recordLook(ctx context.Context, j *job.Job, o Options) (string, error) {
 		return fmt.Sprintf("not recorded: there is no ledger at %s yet", at), nil
 	}
 	defer l.Close()
-	err = l.RecordLook(ctx, plan.AccountOf(j), ledger.PrivateLook{Job: j.Name, Columns: declarations(j)})
+	err = l.RecordLook(ctx, planned.AccountOf(j), ledger.PrivateLook{Job: j.Name, Columns: declarations(j)})
 	return fmt.Sprintf("recorded in %s", at), failure.OfLedger(ctx, err)
 }
 

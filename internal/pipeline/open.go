@@ -9,7 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/output"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
@@ -139,12 +139,12 @@ func witness(ctx context.Context, l *ledger.Ledger, j *job.Job) error {
 	if err := l.Witness(ctx, seen...); err != nil || elsewhere == "" {
 		return err
 	}
-	a, err := l.Account(ctx, plan.AccountOf(j))
+	a, err := l.Account(ctx, planned.AccountOf(j))
 	if err != nil || a != nil {
 		return err
 	}
 	return failure.New(failure.ExitLedger, "LEDGER_OTHER",
 		"%s has no account of %s, and the releases in %s were paid from another ledger: name that one in budget.ledger, or put it back; "+
 			"to start a new budget on purpose, open the account with dprelease ledger init",
-		l.Address(), plan.AccountOf(j), elsewhere)
+		l.Address(), planned.AccountOf(j), elsewhere)
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 )
@@ -40,7 +40,7 @@ type remembered struct{}
 // Node reads a node of the job's account, or of its slice; nil without an account.
 func (remembered) Node(ctx context.Context, j *job.Job, id string) (found *ledger.Node, err error) {
 	err = reading(ctx, j, func(l *ledger.Ledger) error {
-		a, err := l.Account(ctx, plan.AccountOf(j))
+		a, err := l.Account(ctx, planned.AccountOf(j))
 		if a == nil || err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/output"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
@@ -31,7 +31,7 @@ func taken(j *job.Job, files []ledger.File) error {
 	dir := j.Output.Dir
 	problem := func(message, hint string) error { return j.Wrong("output.dir", message, hint) }
 	r, ok := output.StoredReport(dir)
-	slice := plan.AccountOf(j).Slice
+	slice := planned.AccountOf(j).Slice
 	mine := ok && r.Job.Digest == j.Digest()
 	switch {
 	case len(files) > 0 && mine:
@@ -68,7 +68,7 @@ func (a *attempt) tidy(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	left, err := a.budget.Ledger.Leftovers(ctx, plan.AccountOf(a.job), host)
+	left, err := a.budget.Ledger.Leftovers(ctx, planned.AccountOf(a.job), host)
 	if err != nil {
 		return
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -15,10 +14,7 @@ func (p *Priced) Request(ids map[string]string) (ledger.Request, error) {
 	if err != nil {
 		return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "the plan has no price at the ledger: %v", err)
 	}
-	limit := p.Job.Budget.Limit.Limit()
-	q.Account, q.Opening, q.Own, q.OwnLife = AccountOf(p.Job), OpeningOf(limit), &limit, LifetimeOf(p.Job)
-	q.Opening.Lifetime = q.OwnLife
-	q.Job, q.Digest, q.Keeps = p.Job.Name, p.Job.Digest(), p.Keeps()
+	q = p.Asks(q)
 	for _, r := range p.Releases() {
 		q.Charges = append(q.Charges, ledger.Charge{Name: r.Job.Name, Epsilon: r.Answer.Epsilon, Delta: r.Answer.Delta})
 	}
@@ -64,32 +60,4 @@ func (p *Priced) steps(ids map[string]string) (q ledger.Request, err error) {
 		}
 	}
 	return q, nil
-}
-
-// AccountOf is the account that a job spends from.
-func AccountOf(j *job.Job) ledger.Key {
-	k := ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
-	if s := j.Dataset.Slice; s != nil {
-		k.Slice = ledger.Slice{Column: s.Column, Is: s.Is}
-	}
-	return k
-}
-
-// LifetimeOf is the limit that a job says of all slices of its account together, nil where
-// it says none.
-func LifetimeOf(j *job.Job) *ledger.Limit {
-	if j.Budget.Lifetime == nil {
-		return nil
-	}
-	l := j.Budget.Lifetime.Limit()
-	return &l
-}
-
-// OpeningOf opens an account with a limit.
-func OpeningOf(limit ledger.Limit) ledger.Opening {
-	o := ledger.Opening{Filter: ledger.Basic, Limit: limit}
-	if limit.Rho != nil {
-		o.Filter = ledger.ZCDP
-	}
-	return o
 }

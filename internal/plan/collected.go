@@ -22,17 +22,11 @@ type Collection struct {
 // CollectionOf returns the draw that made the table of a job, nil where the table is the
 // population, or one wave of a panel, or the draw buys no privacy.
 func CollectionOf(j *job.Job) (*Collection, error) {
-	if c := j.Dataset.Collected; c == nil || c.Method == job.Rotation {
-		return nil, nil
-	}
-	design, err := CollectedBy(j)
-	if err != nil {
+	design, err := planned.Collection(j)
+	if design == nil {
 		return nil, err
 	}
 	c := &Collection{Design: design, Sampling: samplers.Sampling(design)}
-	if c.Sampling == nil {
-		return nil, nil
-	}
 	under, err := privacy.SampleRelations(c.Sampling, j.Dataset.Relation)
 	if err == nil && len(under) != 1 {
 		err = errors.New("this relation is not supported for a table that is itself a sample")
@@ -50,7 +44,7 @@ func panelOf(ctx context.Context, j *job.Job, past Past) (*planned.Panel, error)
 	if !ok {
 		return nil, nil
 	}
-	p := &planned.Panel{Panel: of, ID: ledger.PanelID(AccountOf(j), of.Name, of.Drawn)}
+	p := &planned.Panel{Panel: of, ID: ledger.PanelID(planned.AccountOf(j), of.Name, of.Drawn)}
 	var err error
 	p.Node, err = past.Node(ctx, j, p.ID)
 	return p, err
@@ -65,7 +59,7 @@ func (p *Priced) Collection() samplers.Design {
 	case p.panel != nil:
 		return p.Draws[0].Design
 	}
-	if d, err := CollectedBy(p.Job); err == nil { // the plan was made with it
+	if d, err := planned.CollectedBy(p.Job); err == nil { // the plan was made with it
 		return d
 	}
 	return nil

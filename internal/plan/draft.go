@@ -124,7 +124,7 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 		}
 		d, ok := byName[r.From]
 		if !ok {
-			design, err := newDesign(j, r.From, samples)
+			design, err := planned.Design(j, r.From, samples[r.From])
 			d = &DraftDraw{Sampled: planned.Sampled{Name: r.From, Design: design}, matrices: map[string]*series.Plan{}}
 			if err == nil {
 				d.Kept, err = newKept(j, r.From, design, samples)
@@ -144,9 +144,9 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 }
 
 func sampleProblem(j *job.Job, at string, err error) job.Problem {
-	var placed frameError
+	var placed planned.FrameError
 	if errors.As(err, &placed) {
-		return j.Problem("dataset.frame"+placed.path, placed.message, placed.hint)
+		return j.Problem("dataset.frame"+placed.Path, placed.Message, placed.Hint)
 	}
 	return j.Problem(at, err.Error(), "")
 }

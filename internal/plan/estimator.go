@@ -91,7 +91,7 @@ func Deviation(j *job.Job, d samplers.Design, l *sdk.Linear, m *samplers.Moments
 		return 0, err
 	}
 	if c := j.Dataset.Collected; c != nil && c.Method == job.SRSWOR {
-		outer, err := CollectedBy(j)
+		outer, err := planned.CollectedBy(j)
 		if err != nil {
 			return 0, err
 		}

@@ -50,7 +50,7 @@ func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		design, err := newDesign(j, c.sample, nil)
+		design, err := planned.Design(j, c.sample, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestKeptGroupsInASampleOfFixedSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	design, err := newDesign(j, "srs", nil)
+	design, err := planned.Design(j, "srs", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestCellsOfStrata(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	design, err := newDesign(j, "srs", nil)
+	design, err := planned.Design(j, "srs", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

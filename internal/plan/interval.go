@@ -90,7 +90,7 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	var table *samplers.Collected
 	if c := j.Dataset.Collected; c != nil && c.Method == job.SRSWOR {
 		var err error
-		if table, err = CollectedBy(j); err != nil {
+		if table, err = planned.CollectedBy(j); err != nil {
 			return err
 		}
 	}

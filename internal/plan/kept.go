@@ -2,8 +2,6 @@ package plan
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/planned"
@@ -60,31 +58,6 @@ func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger
 	return found, problems, nil
 }
 
-// designText is the design of a kept sample, written down for later jobs.
-type designText struct {
-	Kind  string         `json:"kind"`
-	Facts samplers.Facts `json:"facts"`
-}
-
-// restored is the design of a kept sample.
-func restored(j *job.Job, n *ledger.Node) (samplers.Design, error) {
-	if n == nil {
-		return nil, errors.New("its design is in the ledger, which is not read here")
-	}
-	event, err := n.Sampling()
-	if err != nil {
-		return nil, err
-	}
-	var d designText
-	if err := json.Unmarshal([]byte(n.Facts), &d); err != nil {
-		return nil, errors.New("its design cannot be read")
-	}
-	if d.Facts.Population != j.Dataset.Size {
-		return nil, errors.New("it was drawn when dataset.size was another number")
-	}
-	return samplers.NewKept(d.Kind, event, d.Facts, j.Dataset.Relation)
-}
-
 // newKept begins the accounting of a draw that is kept or was. It is nil for one
 // that is neither.
 func newKept(j *job.Job, name string, d samplers.Design, samples map[string]*ledger.Node) (*planned.Kept, error) {
@@ -107,7 +80,7 @@ func collection(ctx context.Context, j *job.Job, table *Collection, past Past) (
 		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
 	}
 	d := &DraftDraw{Sampled: planned.Sampled{Name: "collected", Design: table.Design,
-		Kept: &planned.Kept{Rule: rule, ID: ledger.CollectedID(AccountOf(j))}}}
+		Kept: &planned.Kept{Rule: rule, ID: ledger.CollectedID(planned.AccountOf(j))}}}
 	d.Kept.Node, err = past.Node(ctx, j, d.Kept.ID)
 	return d, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
@@ -51,7 +52,7 @@ func (d *PricedDraw) ledgerStep(id string) (ledger.Step, error) {
 	if k.ID != "" {
 		s.Begins = ledger.KindCollected
 	}
-	facts, err := json.Marshal(designText{d.Design.Kind(), d.Design.Facts()})
+	facts, err := json.Marshal(planned.DesignText{Kind: d.Design.Kind(), Facts: d.Design.Facts()})
 	s.Facts = string(facts)
 	return s, err
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -87,10 +86,7 @@ func (p *Planned) Again(ctx context.Context, f planned.Found) (*planned.Plan, er
 
 // again refuses a mechanism that plans otherwise for what was found.
 func (p *Planned) again(ctx context.Context, f planned.Found) (*Planned, error) {
-	found := planned.Found{Keys: joined(p.Found.Keys, f.Keys), Bounds: joined(p.Found.Bounds, nil), Rows: joined(p.Found.Rows, f.Rows)}
-	for name, more := range f.Bounds {
-		found.Bounds[name] = joined(found.Bounds[name], more)
-	}
+	found := p.Found.And(f)
 	j := p.Job
 	for table, rows := range f.Rows {
 		j = j.WithCap(table, rows)
@@ -128,13 +124,6 @@ func (r *PlannedRelease) named(values []string) []string {
 			out = append(out, v)
 		}
 	}
-	return out
-}
-
-func joined[V any](a, b map[string]V) map[string]V {
-	out := map[string]V{}
-	maps.Copy(out, a)
-	maps.Copy(out, b)
 	return out
 }
 

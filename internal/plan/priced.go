@@ -192,7 +192,7 @@ func (d PricedDraw) filled(ctx context.Context, p *Planned, answers []privacy.An
 // guarantee: the question that the report answers about sampling. A mechanism
 // that has no plan for the full table leaves it open.
 func (r *PlannedRelease) withoutSampling(ctx context.Context, p *Planned, d *PlannedDraw) []sdk.ExpectedError {
-	design, err := newDesign(p.Job, job.All, nil)
+	design, err := planned.Design(p.Job, job.All, nil)
 	if err != nil {
 		return nil
 	}
@@ -271,7 +271,7 @@ func (p *Priced) withinUnits(limit ledger.Limit) error {
 	if err != nil {
 		return err
 	}
-	a := ledger.Unopened(AccountOf(p.Job), OpeningOf(limit))
+	a := ledger.Unopened(planned.AccountOf(p.Job), planned.OpeningOf(limit))
 	priced, err := a.Price(&q, p.nodes)
 	if err != nil {
 		return err
@@ -279,5 +279,5 @@ func (p *Priced) withinUnits(limit ledger.Limit) error {
 	if p.Step() == nil {
 		return a.Own(limit, priced.Cost)
 	}
-	return a.Spend(priced, &limit, LifetimeOf(p.Job))
+	return a.Spend(priced, &limit, planned.LifetimeOf(p.Job))
 }

@@ -70,12 +70,6 @@ func (s *SeriesStep) Apart() int { return planned.UnitsIn(&s.plan.Job.Series[0])
 // Held returns what holds a unit to them.
 func (s *SeriesStep) Held() Held { return heldBy(s.plan.Job) }
 
-// Alike reports whether slices may hold the same rows: a unit that is in several of them is paid for in all in which it
-// counts.
-func (s *SeriesStep) Alike() bool {
-	return s.Held() == HeldByCap || s.AtMost() >= len(s.Periods) && s.Apart() == 1
-}
-
 // Text says in a sentence what the series costs.
 func (s *SeriesStep) Text() string {
 	setup := s.setup()
@@ -97,9 +91,7 @@ func (s *SeriesStep) setup() SeriesSetup {
 // a step that is measured once more. // P31
 func (s *SeriesStep) request() (q ledger.Request, err error) {
 	one := ledger.Step{Node: s.Plans[0], Begins: ledger.KindSeries, Steady: true, Does: step.Event{At: int64(s.At) + 1}}
-	for i, period := range s.Periods {
-		one.Parts = append(one.Parts, ledger.Part{Is: period, Plan: s.Plans[i]})
-	}
+	one.Parts = s.Parts()
 	setup, err := json.Marshal(s.setup())
 	if err != nil {
 		return q, err
@@ -122,6 +114,6 @@ func (s *SeriesStep) request() (q ledger.Request, err error) {
 	larger := func(a, b *big.Rat) int { return a.Cmp(b) }
 	q.Charged, err1 = price(slices.MaxFunc([]*big.Rat{whole.Life, again.Life}, larger))
 	q.One, err2 = price(slices.MaxFunc(slices.Concat(whole.Slices, again.Slices), larger))
-	q.Steps, q.Alike = []ledger.Step{one}, s.Alike()
+	q.Steps = []ledger.Step{one}
 	return q, errors.Join(err1, err2)
 }

@@ -333,3 +333,13 @@ func (r *PlannedRelease) Stated(result sdk.Result) sdk.Result { // P41
 	}
 	return out
 }
+
+// noiseIntervals are the columns in which a mechanism gives an interval for its noise
+// alone. A reader takes it for an interval for the population's value, which it is not
+// where the rows are a sample: it leaves out the error of the draw (P30).
+var noiseIntervals = []string{"noise_low", "noise_high"}
+
+// Withheld reports whether the release leaves out a column of its mechanism.
+func (r *PlannedRelease) Withheld(j *job.Job, column string) bool {
+	return (j.Dataset.Collected != nil || r.Weights != nil || r.Public.Design.Kind != "full") && slices.Contains(noiseIntervals, column)
+}

@@ -94,6 +94,25 @@ type Kept struct {
 // Reused reports whether an earlier job made the draw.
 func (k *Kept) Reused() bool { return k != nil && k.Node != nil }
 
+// node is the draw of an earlier job, nil for none.
+func (k *Kept) node() *ledger.Node {
+	if k == nil {
+		return nil
+	}
+	return k.Node
+}
+
+// of reports whether a sample of a job is kept, or was, as the state says.
+func (k *Kept) of(s job.Sample, drawn bool) bool {
+	if k == nil || k.ID != "" || !drawn {
+		return k == nil && !s.Keep && s.Method != job.Kept
+	}
+	if k.Reused() {
+		return s.Method == job.Kept && k.Node.ID == s.ID
+	}
+	return s.Keep
+}
+
 // State is the state of the draw that the plan begins with.
 func (k *Kept) State() step.State {
 	if k.Node != nil {

@@ -3,6 +3,7 @@ package planned
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -41,6 +42,22 @@ type Found struct {
 // Bounds are those that searches found, by column.
 type Bounds map[string]float64
 
+// And returns all that was found before and now.
+func (f Found) And(more Found) Found {
+	out := Found{Keys: joined(f.Keys, more.Keys), Bounds: joined(f.Bounds, nil), Rows: joined(f.Rows, more.Rows)}
+	for table, b := range more.Bounds {
+		out.Bounds[table] = joined(out.Bounds[table], b)
+	}
+	return out
+}
+
+func joined[V any](a, b map[string]V) map[string]V {
+	out := map[string]V{}
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
 // Panel is the rotation that a job is about. All its waves have the event of this job, and are
 // paid for before the first (P34).
 type Panel struct {
@@ -71,7 +88,7 @@ func (p *Plan) With(ctx context.Context, f Found) (*Plan, error) {
 		return nil, errOtherwise
 	}
 	one := *p
-	one.Draws, one.Found, one.Planner = next.Draws, next.Found, next.Planner
+	one.Draws, one.Found, one.Planner = next.Draws, p.Found.And(f), next.Planner
 	for table, rows := range f.Rows {
 		one.Job = one.Job.WithCap(table, rows)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows/keys"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
@@ -57,20 +58,23 @@ func TestWithHoldsThePlanner(t *testing.T) {
 	}{
 		"fewer groups, a found cap": {2, 3, nil, false},
 		"another job":               {2, 3, func(p *Plan, _ *Release) { p.Job = &job.Job{} }, false}, // is not looked at
-		"another cap":               {3, 3, nil, true},
-		"more groups":               {2, 5, nil, true},
-		"more rows of a unit":       {2, 3, func(_ *Plan, r *Release) { r.Public.Cap.Times = 120 }, true},
-		"no groups":                 {2, 4, func(_ *Plan, r *Release) { r.Cells = nil }, true},
-		"no cap":                    {2, 4, func(_ *Plan, r *Release) { r.Public.Cap = nil }, true},
-		"a unit in more groups":     {2, 4, func(_ *Plan, r *Release) { r.Public.Cap.Groups = 1 }, true},
-		"other bounds":              {2, 4, func(_ *Plan, r *Release) { r.Public.Columns[0].Upper = 1 }, true},
-		"other relation":            {2, 4, func(_ *Plan, r *Release) { r.Public.Relation = privacy.ReplaceOne }, true},
-		"other weights":             {2, 4, func(_ *Plan, r *Release) { r.Weights = &Weigher{Most: 2} }, true},
-		"other rows":                {2, 4, func(_ *Plan, r *Release) { r.Job.Table = "visits" }, true},
-		"other groups":              {2, 4, func(_ *Plan, r *Release) { r.Job.By = nil }, true},
-		"group by group":            {2, 4, func(_ *Plan, r *Release) { r.Apart = true }, true},
-		"numbers of a selection":    {2, 4, func(_ *Plan, r *Release) { r.Tally = &Tally{} }, true},
-		"a series":                  {2, 4, func(_ *Plan, r *Release) { r.Series = &Series{} }, true},
+		"other results": {2, 3, func(p *Plan, _ *Release) { // are not looked at either
+			p.Found = Found{Rows: map[string]int64{"": 9}, Bounds: map[string]Bounds{"": {"x": -1}}}
+		}, false},
+		"another cap":            {3, 3, nil, true},
+		"more groups":            {2, 5, nil, true},
+		"more rows of a unit":    {2, 3, func(_ *Plan, r *Release) { r.Public.Cap.Times = 120 }, true},
+		"no groups":              {2, 4, func(_ *Plan, r *Release) { r.Cells = nil }, true},
+		"no cap":                 {2, 4, func(_ *Plan, r *Release) { r.Public.Cap = nil }, true},
+		"a unit in more groups":  {2, 4, func(_ *Plan, r *Release) { r.Public.Cap.Groups = 1 }, true},
+		"other bounds":           {2, 4, func(_ *Plan, r *Release) { r.Public.Columns[0].Upper = 1 }, true},
+		"other relation":         {2, 4, func(_ *Plan, r *Release) { r.Public.Relation = privacy.ReplaceOne }, true},
+		"other weights":          {2, 4, func(_ *Plan, r *Release) { r.Weights = &Weigher{Most: 2} }, true},
+		"other rows":             {2, 4, func(_ *Plan, r *Release) { r.Job.Table = "visits" }, true},
+		"other groups":           {2, 4, func(_ *Plan, r *Release) { r.Job.By = nil }, true},
+		"group by group":         {2, 4, func(_ *Plan, r *Release) { r.Apart = true }, true},
+		"numbers of a selection": {2, 4, func(_ *Plan, r *Release) { r.Tally = &Tally{} }, true},
+		"a series":               {2, 4, func(_ *Plan, r *Release) { r.Series = &Series{} }, true},
 		"less noise": {2, 4, func(_ *Plan, r *Release) {
 			r.Plan.Event = privacy.DiscreteLaplace{Scale: 1, Sensitivity: privacy.Sensitivity{AddRemove: 6, ReplaceOne: 12}}
 		}, true},
@@ -86,7 +90,7 @@ func TestWithHoldsThePlanner(t *testing.T) {
 		if (err != nil) != c.refused {
 			t.Errorf("%s: refused is %v", name, err)
 		}
-		if err == nil && (next.Job.Dataset.Cap.Rows != 2 || p.Job.Dataset.Cap.Rows != 6 || !slices.Equal(next.Draws, p.Planner.(answering).plan.Draws)) {
+		if err == nil && (next.Job.Dataset.Cap.Rows != 2 || len(next.Found.Bounds) != 0 || next.Found.Rows[""] != 2 || p.Job.Dataset.Cap.Rows != 6 || !slices.Equal(next.Draws, p.Planner.(answering).plan.Draws)) {
 			t.Errorf("%s: the plan is that of a cap of %d", name, next.Job.Dataset.Cap.Rows)
 		}
 	}
@@ -95,7 +99,14 @@ func TestWithHoldsThePlanner(t *testing.T) {
 // P38: the first plan comes from a planner too. What its price rests on is what a run does to the rows.
 func TestHeldComparesWithTheJob(t *testing.T) {
 	for name, change := range map[string]func(p *Plan, r *Release){
-		"":                          nil,
+		"":                  nil,
+		"rows of no column": func(_ *Plan, r *Release) { r.Plan.Columns = nil },
+		"bounds that nobody finds": func(p *Plan, r *Release) {
+			p.Job.Dataset.Columns[0].Bounds = &job.Bounds{}
+			if err := r.Tell(p.Job, all9, []privacy.Relation{privacy.AddRemove}); err != nil {
+				panic(err)
+			}
+		},
 		"narrower bounds":           func(_ *Plan, r *Release) { r.Public.Columns[0].Upper = 1 },
 		"a value that nobody moves": func(_ *Plan, r *Release) { r.Public.Columns[0].Immutable = true },
 		"groups that nobody leaves": func(_ *Plan, r *Release) { r.Public.Columns[1].Immutable = true },
@@ -136,6 +147,92 @@ func TestHeldComparesWithTheJob(t *testing.T) {
 	p := found(6, 4, func(p *Plan, r *Release) { p.Draws[0].Keys = []*Keys{{Job: r.Job, Column: "town", Rule: rule(2)}} })
 	if err := p.Held(); err != nil {
 		t.Error(err)
+	}
+}
+
+// P4, P36, P38: nobody draws a collected table or a panel again, so that it is as cheap as the job says is for the run to see, and so are its
+// place in the account and the number of draws.
+func TestDesignedComparesWithTheJob(t *testing.T) {
+	srs := job.Sample{Method: job.SRSWOR}
+	wave := job.Sample{Name: "w", Method: job.Rotation, Waves: 4, In: 1, Wave: 2}
+	third := job.Sample{Name: "s", Method: job.Poisson, Rate: big.NewRat(1, 3)}
+	keep := third
+	keep.Keep = true
+	id := func(p *Plan) string { return ledger.CollectedID(AccountOf(p.Job)) }
+	for name, c := range map[string]struct {
+		of      job.Dataset
+		samples []job.Sample
+		from    string
+		change  func(p *Plan)
+	}{
+		"a collection of fewer": {job.Dataset{Size: 9, Collected: &job.Collected{Sample: srs, Population: 90}}, nil, job.All, func(p *Plan) {
+			p.Table.Design, _ = samplers.NewCollected(9, 900)
+		}},
+		"no collection": {job.Dataset{Size: 9, Collected: &job.Collected{Sample: srs, Population: 90}}, nil, job.All, func(p *Plan) { p.Table = nil }},
+		"a collection of its own": {job.Dataset{Size: 9, Collected: &job.Collected{Sample: srs, Population: 90}}, nil, job.All, func(p *Plan) {
+			p.Table.Kept = &Kept{ID: id(p) + "2"}
+		}},
+		"a table that nobody collected": {job.Dataset{Size: 9}, nil, job.All, func(p *Plan) {
+			of, _ := samplers.NewCollected(9, 90)
+			p.Table = &Draw{Sampled: Sampled{Design: of, Kept: &Kept{ID: id(p)}}}
+		}},
+		"more waves": {job.Dataset{Size: 9}, []job.Sample{wave}, "w", func(p *Plan) {
+			p.Draws[0].Design, _ = samplers.NewWave(privacy.Rotation{Waves: 5, In: 1}, 2)
+		}},
+		"another panel":           {job.Dataset{Size: 9}, []job.Sample{wave}, "w", func(p *Plan) { p.Panel.ID += "2" }},
+		"a panel that is known":   {job.Dataset{Size: 9}, []job.Sample{wave}, "w", func(p *Plan) { p.Panel.Drawn = false }},
+		"no panel":                {job.Dataset{Size: 9}, []job.Sample{wave}, "w", func(p *Plan) { p.Panel = nil }},
+		"another rate":            {job.Dataset{Size: 9}, []job.Sample{third}, "s", func(p *Plan) { p.Draws[0].Design = half }},
+		"one draw twice":          {job.Dataset{Size: 9}, []job.Sample{third}, "s", func(p *Plan) { p.Draws = append(p.Draws, p.Draws[0]) }},
+		"a draw that is not kept": {job.Dataset{Size: 9}, []job.Sample{keep}, "s", func(p *Plan) { p.Draws[0].Kept = nil }},
+		"a draw that is kept":     {job.Dataset{Size: 9}, []job.Sample{third}, "s", func(p *Plan) { p.Draws[0].Kept = &Kept{} }},
+		"a draw of another name":  {job.Dataset{Size: 9}, []job.Sample{keep}, "s", func(p *Plan) { p.Draws[0].Kept.ID = "1" }},
+		"a draw of another job": {job.Dataset{Size: 9}, []job.Sample{keep}, "s", func(p *Plan) {
+			p.Draws[0].Kept.Node = &ledger.Node{ID: "1"}
+		}},
+		"no sample": {job.Dataset{Size: 9}, []job.Sample{third}, "s", func(p *Plan) { p.Draws[0].Name = "t" }},
+	} {
+		c.of.ID, c.of.Unit, c.of.Relation = "d", job.UnitRow, privacy.ReplaceOne
+		if len(c.samples) > 0 {
+			c.of.Relation = privacy.AddRemove
+		}
+		p := &Plan{Job: &job.Job{Dataset: c.of, Samples: c.samples}}
+		design, err := Design(p.Job, c.from, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		p.Draws = []*Draw{{Sampled: Sampled{Name: c.from, Design: design}}}
+		if len(c.samples) > 0 && c.samples[0].Keep {
+			p.Draws[0].Kept = &Kept{}
+		}
+		if table, _ := Collection(p.Job); table != nil {
+			p.Table = &Draw{Sampled: Sampled{Design: table, Kept: &Kept{ID: id(p)}}}
+		}
+		if panel, ok := p.Job.Rotates(); ok {
+			p.Panel = &Panel{Panel: panel, ID: ledger.PanelID(AccountOf(p.Job), panel.Name, panel.Drawn)}
+		}
+		if err := p.Designed(); err != nil {
+			t.Fatalf("%s: the job's own designs: %v", name, err)
+		}
+		if c.change(p); p.Designed() == nil {
+			t.Errorf("%s is not refused", name)
+		}
+	}
+}
+
+// P27, P38: a planner proposes steps and prices. Which account pays, which columns neighbours keep, and that anything is paid at all,
+// follow from the job.
+func TestAsksOfTheJob(t *testing.T) {
+	p := found(6, 4, nil)
+	p.Job.Name, p.Job.Dataset.ID, p.Job.Dataset.Relation = "j", "d", privacy.ReplaceOne
+	p.Job.Dataset.Slice = &job.Slice{Column: "month", Is: "2026-10"}
+	steps := []ledger.Step{{Node: "1"}}
+	q := p.Asks(ledger.Request{Account: ledger.Key{Dataset: "e"}, Own: &ledger.Limit{}, OwnLife: &ledger.Limit{}, Keeps: []string{"x"}, Free: true,
+		Again: true, Revise: true, Alike: true, Job: "k", Steps: steps, Charged: privacy.Point{Epsilon: 1}})
+	if q.Account != AccountOf(p.Job) || q.Account.Dataset != "d" || q.Account.Slice.Is != "2026-10" || !slices.Equal(q.Keeps, []string{"month"}) ||
+		q.OwnLife != nil || q.Own.Epsilon != nil || q.Free || q.Again || q.Revise || q.Alike || q.Job != "j" ||
+		len(q.Steps) != 1 || q.Charged.Epsilon != 1 {
+		t.Errorf("%+v", q)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calculus/series"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/periods"
 )
@@ -53,6 +54,7 @@ type Step struct {
 	At      int
 	Periods []string
 	Plans   []string // of the steps, as the ledger names them
+	Alike   bool     // slices may hold the same rows: a unit that is in several of them is paid for in all in which it counts
 }
 
 // StepOf returns the step of a job's series: nil where the job has none.
@@ -66,7 +68,17 @@ func StepOf(j *job.Job) *Step {
 		sum := sha256.Sum256([]byte("dprelease series step 1\n" + j.SeriesDigest() + "\n" + p))
 		s.Plans = append(s.Plans, hex.EncodeToString(sum[:]))
 	}
+	u := UnitsIn(&j.Series[0])
+	s.Alike = j.CapsPeriods() || u.AtMost >= len(s.Periods) && u.Apart == 1
 	return s
+}
+
+// Parts are the slices of the series, in the words of the ledger.
+func (s *Step) Parts() (out []ledger.Part) {
+	for i, period := range s.Periods {
+		out = append(out, ledger.Part{Is: period, Plan: s.Plans[i]})
+	}
+	return out
 }
 
 // RowOf is a published row in the terms of the matrix.

@@ -29,13 +29,20 @@ func (p *Plan) Held() error {
 		}
 		inside = under[0]
 	}
+	searched := map[[2]string]bool{} // columns whose bounds are found before others read them, by table
 	for _, d := range p.Draws {
+		for _, r := range d.Releases {
+			searched[[2]string{r.Job.Table, r.Job.Bounds}] = true
+		}
 		under, err := Relations(d.Design, inside)
 		if err != nil {
 			return errOtherwise
 		}
 		for _, r := range d.Releases {
-			if !r.held(p.Job, d.Design, under) {
+			if !r.held(p.Job, d.Design, under) || slices.ContainsFunc(r.Plan.Columns, func(name string) bool {
+				c, _ := p.Job.Of(r.Job.Table).Dataset.Column(name)
+				return c.Bounds != nil && r.Job.Bounds != name && !searched[[2]string{r.Job.Table, name}]
+			}) {
 				return errOtherwise
 			}
 		}
@@ -74,6 +81,10 @@ func (r *Release) held(j *job.Job, d samplers.Design, under []privacy.Relation) 
 	}
 	if r.Clusters != nil {
 		one.tellClusters()
+	}
+	// Rows that do not count reach a mechanism as missing values of a column.
+	if len(r.Plan.Columns) == 0 && r.Tally == nil && (r.Apart || Filtered(of, &r.Job)) {
+		return false
 	}
 	return reflect.DeepEqual(one, *r) && r.Series.held(j, r)
 }

@@ -21,7 +21,7 @@ func (y *yearly) begin(l *ledger.Ledger) {
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	q.Account, q.Opening, q.Job, q.Digest = plan.AccountOf(j), plan.OpeningOf(j.Budget.Limit.Limit()), j.Name, j.Digest()
+	q.Account, q.Opening, q.Job, q.Digest = planned.AccountOf(j), planned.OpeningOf(j.Budget.Limit.Limit()), j.Name, j.Digest()
 	q.Plan, q.Content, q.SliceKind, q.Steps[0].Does.At = planned.StepOf(y.plan.Job).Plans[0], ledger.SeriesContent, ledger.TextSlices, 1
 	if _, err := l.Debit(y.t.Context(), q); err != nil {
 		y.t.Fatal(err)
@@ -44,7 +44,7 @@ func TestTwoSeriesOnOneAccount(t *testing.T) {
 	}
 	defer l.Close()
 	type state struct{ life, one *big.Rat }
-	account := plan.AccountOf(first.plan.Job)
+	account := planned.AccountOf(first.plan.Job)
 	spent := func() state {
 		a, err := l.Account(t.Context(), account)
 		if err != nil {

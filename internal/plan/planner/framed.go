@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -16,7 +16,7 @@ func (u *subject) framed(s job.Sample) (design, error) {
 	j := *u.job
 	s.Name = invented
 	j.Samples = append(slices.Clone(j.Samples), s)
-	made, err := plan.Design(&j, invented)
+	made, err := planned.Design(&j, invented, nil)
 	if err != nil {
 		return design{}, err
 	}

@@ -37,18 +37,18 @@ type Budget struct {
 	failure *ledger.Failure // how the run failed after its debit
 }
 
-// New is the budget of a run that has opened its ledger and its table. asks is the proposal of the plan. ids are those of the draws
+// New is the budget of a run that has opened its ledger and its table. asks proposes steps and prices. ids are those of the draws
 // that the run keeps, by name.
 func New(p *planned.Plan, asks ledger.Request, l *ledger.Ledger, t *run.OpenedTable, ids map[string]string,
 	o Options) (*Budget, error) {
-	if err := p.Held(); err != nil {
+	if p.Held() != nil || p.Designed() != nil {
 		return nil, errUnsound
 	}
 	tables, err := tablesOf(p.Job, l, t)
 	if err != nil {
 		return nil, err
 	}
-	return &Budget{plan: p, asks: asks, tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(),
+	return &Budget{plan: p, asks: p.Asks(asks), tables: tables, ids: ids, options: o, Ledger: l, key: p.Job.Digest(),
 		columns: columnTags(p, l, t)}, nil
 }
 

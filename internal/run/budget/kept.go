@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"reflect"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/data/table"
@@ -68,7 +69,13 @@ func (b *Budget) OpenSamples(ctx context.Context, t *run.OpenedTable) error {
 				return run.SourceFailure(ctx, b.plan.Job, err)
 			}
 		}
-		s := d.Kept.Node
+		s, err := b.Ledger.Node(ctx, d.Kept.Node.ID)
+		if err != nil {
+			return failure.OfLedger(ctx, err)
+		}
+		if s == nil || !reflect.DeepEqual(s.Begin, d.Kept.Node.Begin) { // of which the planner told
+			return errUnsound
+		}
 		if s.Content != b.whole {
 			return failure.New(failure.ExitSource, "SAMPLE_CHANGED",
 				"%s: the table is not the one that sample %s was drawn from; nothing was drawn and nothing debited",

@@ -118,7 +118,8 @@ func (s *Series) Measure(ctx context.Context, set *run.Mechanisms, t *run.Opened
 	for _, r := range s.plan.Releases() {
 		bills = append(bills, r.Series.Bill())
 	}
-	if len(s.asks.Steps) != 1 || !reflect.DeepEqual(s.asks.Steps[0].Does.Measured, bills) {
+	if len(s.asks.Steps) != 1 || !reflect.DeepEqual(s.asks.Steps[0].Does.Measured, bills) ||
+		s.asks.Steps[0].Begins != ledger.KindSeries || !reflect.DeepEqual(s.asks.Steps[0].Parts, s.step.Parts()) {
 		return errUnsound
 	}
 	if err := t.Load(ctx); err != nil {

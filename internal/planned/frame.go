@@ -1,4 +1,4 @@
-package plan
+package planned
 
 import (
 	"fmt"
@@ -11,10 +11,11 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// frameError is something wrong with the public frame.
-type frameError struct{ path, message, hint string }
+// FrameError is a fault of the public frame.
+type FrameError struct{ Path, Message, Hint string }
 
-func (e frameError) Error() string { return e.message }
+// Error is the message.
+func (e FrameError) Error() string { return e.Message }
 
 // newFramed makes a multistage or stratified design over the job's frame. The
 // frame is public (P5): reading it reads no private data.
@@ -83,7 +84,7 @@ func newRatesBySize(j *job.Job, s job.Sample) (samplers.Design, error) {
 	}
 	total := sized.Records()
 	if total < 1 {
-		return nil, frameError{message: "its units have no size"}
+		return nil, FrameError{Message: "its units have no size"}
 	}
 	each := new(big.Rat).Quo(s.BySize.Expected, new(big.Rat).SetInt64(total))
 	units, rates := make([]samplers.Unit, sized.Len()), make([]samplers.Rate, sized.Len())
@@ -91,7 +92,7 @@ func newRatesBySize(j *job.Job, s job.Sample) (samplers.Design, error) {
 		u := sized.Unit(int32(i))
 		if u.Records < 1 {
 			text := strings.Join(u.Key, " ") + " has no size, so its rows would never be drawn, and no weight could make up for that"
-			return nil, frameError{message: text, hint: "leave it out of the frame, or give it a size of at least 1"}
+			return nil, FrameError{Message: text, Hint: "leave it out of the frame, or give it a size of at least 1"}
 		}
 		units[i] = samplers.Unit{Key: u.Key}
 		rate := new(big.Rat).Mul(each, new(big.Rat).SetInt64(u.Records))
@@ -134,15 +135,15 @@ func readFrame(j *job.Job, columns []string) (*samplers.Frame, error) {
 	}
 	f, err := file.Bounded(d.Frame.Path, samplers.MaxFrame)
 	if err != nil {
-		return nil, frameError{path: ".path", message: "cannot be read: " + failure.Reason(err)}
+		return nil, FrameError{Path: ".path", Message: "cannot be read: " + failure.Reason(err)}
 	}
 	defer f.Close()
 	frame, err := samplers.ReadFrame(f, columns, d.Frame.Records)
 	if err != nil {
-		return nil, frameError{message: strings.TrimPrefix(err.Error(), "frame: ")}
+		return nil, FrameError{Message: strings.TrimPrefix(err.Error(), "frame: ")}
 	}
 	if d.Size > 0 && frame.Records() != d.Size && d.Collected == nil {
-		return nil, frameError{message: fmt.Sprintf("the records of its units do not add up to dataset.size, %d", d.Size)}
+		return nil, FrameError{Message: fmt.Sprintf("the records of its units do not add up to dataset.size, %d", d.Size)}
 	}
 	return frame, nil
 }
