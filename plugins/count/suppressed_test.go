@@ -77,10 +77,11 @@ func holding(t *testing.T, params, told string, rate, epsilon, below float64) (l
 	if rate < 1 {
 		req.Public.Design = sdk.Design{Kind: "poisson", Rate: rate, MinWeight: 1 / rate, MaxWeight: 1 / rate, EqualWeights: true}
 	}
-	far := int64(below*rate + 60/epsilon + 10*math.Sqrt(below*rate) + 30)
+	most := below*rate + 30/epsilon + 5*math.Sqrt(below*rate) // rows of a draw
+	far := int64(most + 60/epsilon + 10*math.Sqrt(most) + 30)
 	of, mass := ends(t, req, far)
 	least = 1
-	for n := int64(0); float64(n) <= below+(30/epsilon+5*math.Sqrt(below))/rate; n += 1 + n/40 {
+	for n := int64(0); float64(n) <= most/rate; n += 1 + n/40 {
 		drawn := drawnOf(n, rate)
 		shown, held := 0.0, 0.0
 		for y := -far; y <= far; y++ {
@@ -115,6 +116,8 @@ func TestCountsThatAreSuppressed(t *testing.T) {
 	}{
 		{"", 1, 1, 5.5}, {"", 1, 0.3, 40}, {`"noise":"gaussian",`, 1, 1, 25}, {`"noise":"gaussian",`, 1, 1, 60},
 		{"", 0.2, 1, 30}, {"", 0.5, 2, 4}, {`"noise":"gaussian",`, 0.2, 1, 150}, {`"noise":"gaussian",`, 0.3, 10, 10}, {"", 1, 0.3, rare},
+		// Next to the error of the draw the noise is small, so that the draw alone shows a few rows.
+		{"", 0.01, 20, 30}, {"", 0.5, 5, 10}, {"", 0.2, 5, 300}, {`"noise":"gaussian",`, 0.9, 20, 60},
 	} {
 		told := fmt.Sprintf(`,"shown":%v`, c.below)
 		if c.below == rare {

@@ -305,9 +305,9 @@ func (a *Additive) shown(sum int64, n Noise, offset, scale, low, high float64) (
 	if sum < least {
 		return low, high
 	}
-	smallest = max(smallest, least*each-int64(20*n.SD)*each) // smaller ones are never shown
 	first, above := sum*each-each/2, least*each-each/2-1     // the sums that are divided to this one
 	if !iv.sampled() {
+		smallest = max(smallest, least*each-int64(20*n.SD)*each) // smaller ones are never shown
 		from, _ := n.law.Interval(first, above, smallest, iv.Level/100)
 		_, to := n.law.Interval(first+each-1, above, smallest, iv.Level/100)
 		if side < 0 {
@@ -323,7 +323,9 @@ func (a *Additive) shown(sum int64, n Noise, offset, scale, low, high float64) (
 		}
 		draw = iv.Square*x - iv.Mean*x*x
 	}
-	from, _ := n.law.Drawn(math.Sqrt(math.Max(draw, 0))/step).Interval(first, above, smallest, iv.Level/100)
+	deviation := math.Sqrt(math.Max(draw, 0)) / step
+	smallest = max(smallest, least*each-int64(math.Min(20*math.Hypot(n.SD, deviation), far))*each)
+	from, _ := n.law.Drawn(deviation).Interval(first, above, smallest, iv.Level/100)
 	return math.Min(low, step*float64(from)), high
 }
 

@@ -164,15 +164,19 @@ func LogBeyond(x, s, b float64) float64 {
 		return -x/b - math.Ln2
 	}
 	tail := func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
-	// Each product is e^{…} times a small tail: taken together in logarithms it cannot overflow.
-	product := func(exponent, z float64) float64 {
-		if t := tail(z); t > 0 {
-			return math.Exp(exponent + math.Log(t))
+	at := x / s
+	// product is e^(z²/2 − at²/2) times the tail from z on, which would underflow alone: far out it is taken by its continued fraction.
+	product := func(z float64) float64 {
+		if z < 6 {
+			return math.Exp((z-at)*(z+at)/2 + math.Log(tail(z)))
 		}
-		return 0
+		rest := z
+		for k := 30.0; k > 0; k-- {
+			rest = z + k/rest
+		}
+		return math.Exp(-at*at/2) / (rest * math.Sqrt(2*math.Pi))
 	}
-	shift := s * s / (2 * b * b)
-	return math.Log(tail(x/s) + (product(shift-x/b, s/b-x/s)-product(shift+x/b, s/b+x/s))/2)
+	return math.Log(tail(at) + (product(s/b-at)-product(s/b+at))/2)
 }
 
 // Deviation is the standard deviation of truncated noise: the root of Σ (2m − 1)·P(|Z| ≥ m).
