@@ -305,7 +305,7 @@ func (a *Additive) shown(sum int64, n Noise, offset, scale, low, high float64) (
 	if sum < least {
 		return low, high
 	}
-	first, above := sum*each-each/2, least*each-each/2-1     // the sums that are divided to this one
+	first, above := sum*each-each/2, least*each-each/2-1 // the sums that are divided to this one
 	if !iv.sampled() {
 		smallest = max(smallest, least*each-int64(20*n.SD)*each) // smaller ones are never shown
 		from, _ := n.law.Interval(first, above, smallest, iv.Level/100)
