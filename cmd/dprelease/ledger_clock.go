@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,6 +65,8 @@ type shownClock struct {
 	Ahead  int64        `json:"ahead"` // the first record with a time after now, 0 for none
 	Behind float64      `json:"behind_seconds"`
 	Acts   []ledger.Act `json:"acts"` // by which clocks were accepted
+
+	address ledger.Address
 }
 
 func (e *environment) clock(ctx context.Context, l *ledger.Ledger) error {
@@ -78,31 +79,26 @@ func (e *environment) clock(ctx context.Context, l *ledger.Ledger) error {
 		return err
 	}
 	acts = slices.DeleteFunc(acts, func(a ledger.Act) bool { return a.What != "clock" })
-	s := shownClock{Ledger: l.ID(), Now: k.Now.Format(time.RFC3339Nano), Newest: k.Newest.Format(time.RFC3339Nano),
-		Record: k.Record, Kind: k.Kind, Ahead: k.Ahead, Behind: k.Behind().Seconds(), Acts: append([]ledger.Act{}, acts...)}
-	switch {
-	case e.JSON:
-		return e.Printed(e.Line(s))
-	case e.Quiet:
+	return e.Print(&shownClock{Ledger: l.ID(), Now: k.Now.Format(time.RFC3339Nano), Newest: k.Newest.Format(time.RFC3339Nano),
+		Record: k.Record, Kind: k.Kind, Ahead: k.Ahead, Behind: k.Behind().Seconds(), Acts: append([]ledger.Act{}, acts...),
+		address: l.Address()})
+}
+
+// WriteText prints the clock, and what to do where it is behind.
+func (s *shownClock) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.address)
+	fmt.Fprintf(w, "newest record  %d (%s), of %s\n", s.Record, s.Kind, moment(s.Newest))
+	fmt.Fprintf(w, "clock          %s\n", moment(s.Now))
+	writeActs(w, "", s.Acts)
+	if s.Behind == 0 {
+		fmt.Fprintln(w, "the clock is not behind the newest record: there is nothing to accept")
 		return nil
 	}
-	return e.Printed(e.People(e.Out, func(w io.Writer) error {
-		var b strings.Builder
-		fmt.Fprintf(&b, "ledger %s at %s\n", s.Ledger, l.Address())
-		fmt.Fprintf(&b, "newest record  %d (%s), of %s\n", k.Record, k.Kind, moment(s.Newest))
-		fmt.Fprintf(&b, "clock          %s\n", moment(s.Now))
-		writeActs(&b, "", acts)
-		if k.Behind() == 0 {
-			b.WriteString("the clock is not behind the newest record: there is nothing to accept\n")
-		} else {
-			which := fmt.Sprintf("records %d to %d have times", k.Ahead, k.Record)
-			if k.Ahead == k.Record {
-				which = fmt.Sprintf("record %d has a time", k.Record)
-			}
-			fmt.Fprintf(&b, "%s after that of the clock: nothing can be spent before %s\n", which, moment(s.Newest))
-			b.WriteString("if the clock is wrong, set it right; if it is right by now, give this command again with --accept --reason TEXT\n")
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
-	}))
+	which := fmt.Sprintf("records %d to %d have times", s.Ahead, s.Record)
+	if s.Ahead == s.Record {
+		which = fmt.Sprintf("record %d has a time", s.Record)
+	}
+	fmt.Fprintf(w, "%s after that of the clock: nothing can be spent before %s\n", which, moment(s.Newest))
+	fmt.Fprintln(w, "if the clock is wrong, set it right; if it is right by now, give this command again with --accept --reason TEXT")
+	return nil
 }

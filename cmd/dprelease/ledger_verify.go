@@ -71,26 +71,20 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 	if len(found) > 0 {
 		exit = failure.ExitLedger
 	}
-	if e.JSON {
-		if err := e.Printed(e.Line(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,
-			"head": head.Head, "releases": releases, "acts": append([]ledger.Act{}, v.Acts()...),
-			"findings": append([]ledger.Finding{}, found...)})); err != nil {
-			return err
-		}
-	} else {
+	if !e.JSON {
 		for _, f := range found {
 			e.Tell(e.Errw, "dprelease: %s: %s: %s\n", findingCode(f), f.Where, f.What)
 		}
-		for _, a := range v.Acts() {
-			if err := e.Say(nil, "%s\n", actText(a)); err != nil {
-				return err
-			}
-		}
-		if len(found) == 0 {
-			if err := e.Say(nil, "ledger %s: %d records up to %s and %d releases agree\n", head.Ledger, head.Seq, head.Head, releases); err != nil {
-				return err
-			}
-		}
+	}
+	var text strings.Builder
+	writeActs(&text, "", v.Acts())
+	if len(found) == 0 {
+		fmt.Fprintf(&text, "ledger %s: %d records up to %s and %d releases agree\n", head.Ledger, head.Seq, head.Head, releases)
+	}
+	if err := e.Say(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,
+		"head": head.Head, "releases": releases, "acts": append([]ledger.Act{}, v.Acts()...),
+		"findings": append([]ledger.Finding{}, found...)}, "%s", &text); err != nil {
+		return err
 	}
 	if exit != command.ExitDone {
 		return e.Ended(command.Unspent(exit, findingCode(found[0]), fmt.Sprintf("%d findings", len(found))))

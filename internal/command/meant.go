@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,10 +37,8 @@ func DidYouMean(mark, word string, known []string) string {
 
 // OneOf refuses a value that is none of the known ones.
 func OneOf(what, word string, known []string) error {
-	for _, k := range known {
-		if word == k {
-			return nil
-		}
+	if slices.Contains(known, word) {
+		return nil
 	}
 	return fmt.Errorf("%s: must be %s, not %q%s", what, Enumerated(known), word, DidYouMean("", word, known))
 }

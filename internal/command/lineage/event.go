@@ -46,15 +46,10 @@ type entity struct {
 
 type dataset = entity
 
-// base holds the fields of every facet.
-type base struct {
-	Producer  string `json:"_producer"`
-	SchemaURL string `json:"_schemaURL"`
-}
-
 // privacyLoss is the facet of specs/lineage-v1.schema.json.
 type privacyLoss struct {
-	base
+	Producer   string      `json:"_producer"`
+	SchemaURL  string      `json:"_schemaURL"`
 	Code       string      `json:"code,omitempty"`  // why the run failed
 	Spent      string      `json:"spent,omitempty"` // what a failure spent
 	Dataset    string      `json:"dataset"`
@@ -80,13 +75,13 @@ type story struct {
 	version string // of the program
 }
 
-func (s story) base(schema string) base { return base{Producer: s.producer(), SchemaURL: schema} }
-
 func (s story) producer() string { return home + "/tree/" + s.version }
 
 // standard is a facet of OpenLineage's own.
-func (s story) standard(name, version string) base {
-	return s.base("https://openlineage.io/spec/facets/" + version + "/" + name + ".json#/$defs/" + name)
+func (s story) standard(name, version string, fields map[string]any) map[string]any {
+	fields["_producer"] = s.producer()
+	fields["_schemaURL"] = "https://openlineage.io/spec/facets/" + version + "/" + name + ".json#/$defs/" + name
+	return fields
 }
 
 // namespace holds the jobs, and the tables that a job names itself.
@@ -100,25 +95,18 @@ func RunID(j *job.Job) string {
 
 // event is the event of one type.
 func (s story) event(kind string, at time.Time, loss privacyLoss) event {
-	loss.base = s.base(home + "/blob/" + s.version + "/specs/lineage-v1.schema.json#/$defs/DpreleasePrivacyLossRunFacet")
+	loss.Producer = s.producer()
+	loss.SchemaURL = home + "/blob/" + s.version + "/specs/lineage-v1.schema.json#/$defs/DpreleasePrivacyLossRunFacet"
 	loss.Dataset, loss.Unit, loss.Relation = s.job.Dataset.ID, s.job.Dataset.Unit, s.job.Dataset.Relation.String()
 	return event{
 		EventTime: at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Producer: s.producer(), SchemaURL: spec, EventType: kind,
 		Run: run{ID: RunID(s.job), Facets: map[string]any{
-			facet: loss,
-			"processing_engine": struct {
-				base
-				Name    string `json:"name"`
-				Version string `json:"version"`
-			}{s.standard("ProcessingEngineRunFacet", "1-1-1"), "dprelease", s.version},
+			facet:               loss,
+			"processing_engine": s.standard("ProcessingEngineRunFacet", "1-1-1", map[string]any{"name": "dprelease", "version": s.version}),
 		}},
 		Job: entity{Namespace: namespace, Name: s.job.Name, Facets: map[string]any{
-			"jobType": struct {
-				base
-				Processing  string `json:"processingType"`
-				Integration string `json:"integration"`
-				Type        string `json:"jobType"`
-			}{s.standard("JobTypeJobFacet", "2-0-4"), "BATCH", "DPRELEASE", "JOB"},
+			"jobType": s.standard("JobTypeJobFacet", "2-0-4",
+				map[string]any{"processingType": "BATCH", "integration": "DPRELEASE", "jobType": "JOB"}),
 		}},
 		Inputs:  s.inputs(),
 		Outputs: []dataset{},
@@ -127,17 +115,12 @@ func (s story) event(kind string, at time.Time, loss privacyLoss) event {
 
 // inputs are the table, or the tables, of the job.
 func (s story) inputs() (all []dataset) {
-	for _, t := range s.job.Dataset.Tables {
-		one := s
-		one.job = s.job.Of(t.Name)
-		d := one.input()
-		if s.job.Lineage != "" {
-			d.Name += "." + t.Name
+	for _, name := range s.job.TableNames() {
+		d := story{s.job.Of(name), s.version}.input()
+		if s.job.Lineage != "" && name != "" {
+			d.Name += "." + name
 		}
 		all = append(all, d)
-	}
-	if len(all) == 0 {
-		all = append(all, s.input())
 	}
 	return all
 }
@@ -146,10 +129,8 @@ func (s story) inputs() (all []dataset) {
 func (s story) input() dataset {
 	d := s.table()
 	if id := s.job.Dataset.Source.Snapshot; id != 0 {
-		d.Facets = map[string]any{"version": struct {
-			base
-			Version string `json:"datasetVersion"`
-		}{s.standard("DatasetVersionDatasetFacet", "1-0-1"), strconv.FormatInt(id, 10)}}
+		d.Facets = map[string]any{"version": s.standard("DatasetVersionDatasetFacet", "1-0-1",
+			map[string]any{"datasetVersion": strconv.FormatInt(id, 10)})}
 	}
 	return d
 }
@@ -199,10 +180,7 @@ func (s story) released(at time.Time, dir string, rep *report.Report) event {
 		}
 		for _, f := range r.Files {
 			out := file(address.In(dir, f.Path))
-			out.Facets = map[string]any{"schema": struct {
-				base
-				Fields []map[string]string `json:"fields"`
-			}{s.standard("SchemaDatasetFacet", "1-2-0"), fields}}
+			out.Facets = map[string]any{"schema": s.standard("SchemaDatasetFacet", "1-2-0", map[string]any{"fields": fields})}
 			outputs = append(outputs, out)
 		}
 	}
