@@ -12,6 +12,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/command"
 	"github.com/dprelease/dprelease/internal/design/draft"
+	"github.com/dprelease/dprelease/internal/job/language"
 )
 
 func (e *environment) init() *cobra.Command {
@@ -27,10 +28,11 @@ alone, where it finds the delimiter and the encoding.`,
   dprelease init 'trips/*.csv.gz' --delimiter ';' -o job.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			known := map[string]rune{"": 0, ",": ',', ";": ';', "|": '|', "\t": '\t', "tab": '\t'}
-			var ok bool
-			if s.Delimiter, ok = known[delimiter]; !ok {
-				return fmt.Errorf(`--delimiter: must be ",", ";", "|" or tab, not %q`, delimiter)
+			if delimiter != "" {
+				var err error
+				if s.Delimiter, err = language.ParseDelimiter(delimiter); err != nil {
+					return fmt.Errorf("--delimiter: %w", err)
+				}
 			}
 			if s.Path = args[0]; out != "" {
 				s.Folder = filepath.Dir(out)

@@ -2,11 +2,8 @@ package author
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -95,16 +92,8 @@ func pluginFile(path string) (host.Command, error) {
 	if err != nil {
 		return host.Command{}, err
 	}
-	f, err := file.Bounded(abs, file.MaxProgram)
-	if err != nil {
-		return host.Command{}, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return host.Command{}, err
-	}
-	return host.Command{Name: filepath.Base(path), Path: abs, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+	digest, err := file.Digest(abs, file.MaxProgram)
+	return host.Command{Name: filepath.Base(path), Path: abs, SHA256: digest}, err
 }
 
 func (e *environment) examine(ctx context.Context, cmd host.Command, x examination) error {
@@ -132,13 +121,18 @@ func exitOf(ctx context.Context, v conformance.Verdict) error {
 	return nil
 }
 
+// limited ends a context after the time of --for.
+func (x examination) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if x.within <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, x.within)
+}
+
 // examinePiped runs the suite on a mechanism in the process of its author.
 func (e *environment) examinePiped(ctx context.Context, x examination) error {
-	if x.within > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, x.within)
-		defer cancel()
-	}
+	ctx, end := x.limited(ctx)
+	defer end()
 	p := conformance.NewPiped(e.In, e.Out)
 	r, err := sdktest.Check(ctx, sdktest.InProcess(p), x.config)
 	if err != nil && (r == nil || !r.Refuted()) {
@@ -156,11 +150,8 @@ func (e *environment) examinePiped(ctx context.Context, x examination) error {
 // examined runs the suite, and writes its report where one is asked for.
 func (e *environment) examined(ctx context.Context, cmd host.Command, x examination) (conformance.Verdict, error) {
 	var none conformance.Verdict
-	if x.within > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, x.within)
-		defer cancel()
-	}
+	ctx, end := x.limited(ctx)
+	defer end()
 	if x.job != "" {
 		j, err := e.Load(x.job, e.Getenv, e.Set)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/design/draft"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/language"
 )
 
 // header holds the names and types of a table's columns.
@@ -44,13 +45,7 @@ func (s *Session) header(ctx context.Context, root *yaml.Node, said bool) header
 		path = filepath.Join(filepath.Dir(s.Path), filepath.FromSlash(path))
 	}
 	csv := table.CSV{Found: &found, Encoding: source("encoding")}
-	switch d := source("delimiter"); d {
-	case "":
-	case "tab":
-		csv.Delimiter = '\t'
-	default:
-		csv.Delimiter = []rune(d)[0]
-	}
+	csv.Delimiter, _ = language.ParseDelimiter(source("delimiter")) // a check says what is wrong with it
 	columns, err := table.Schema(ctx, table.Spec{Path: path, Format: csv.Format(), CSV: csv})
 	var known *table.Error
 	switch {
@@ -67,12 +62,8 @@ func (s *Session) header(ctx context.Context, root *yaml.Node, said bool) header
 			h.changes = append(h.changes, Change{Path: []string{"dataset", "source", key}, Value: value})
 		}
 	}
-	switch found.Delimiter {
-	case 0, ',':
-	case '\t':
-		add("delimiter", "tab")
-	default:
-		add("delimiter", draft.Quoted(string(found.Delimiter)))
+	if d := found.Delimiter; d != 0 && d != ',' {
+		add("delimiter", draft.Delimiter(d))
 	}
 	add("encoding", found.Encoding)
 	return h

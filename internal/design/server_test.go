@@ -336,7 +336,7 @@ func TestHeaderOfAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, out := post(h, "header", question{Text: "dataset: {source: {path: visits.csv}}\nreleases: []\n"})
-	if !strings.Contains(out.Text, `delimiter: ;`) || !strings.Contains(out.Form, "Decimal sign") || !strings.Contains(out.Form, ">02.01.2006<") {
+	if !strings.Contains(out.Text, `delimiter: ';'`) || !strings.Contains(out.Form, "Decimal sign") || !strings.Contains(out.Form, ">02.01.2006<") {
 		t.Fatalf("%s\n%s", out.Text, out.Form)
 	}
 	for _, a := range []Action{{pointer("text", "dataset", "source", "decimal"), ","}, {pointer("text", "dataset", "source", "dates"), "02.01.2006"}} {

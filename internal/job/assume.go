@@ -1,8 +1,6 @@
 package job
 
-import (
-	"math/big"
-)
+import "math/big"
 
 // Assume holds public assumptions about the values of a column. The planner and the
 // report use them to forecast the error of sampling; they change no release and no

@@ -1,8 +1,6 @@
 package job
 
-import (
-	"math/big"
-)
+import "math/big"
 
 // Bounds say that nobody knows how large the values of a column are: a release of its own
 // finds a bound for them in private, before the others are made.

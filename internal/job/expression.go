@@ -1,8 +1,6 @@
 package job
 
-import (
-	"github.com/dprelease/dprelease/internal/rows/formula"
-)
+import "github.com/dprelease/dprelease/internal/rows/formula"
 
 // Expression is the text of an expression, and what it means once it is checked.
 type Expression struct {

@@ -1,8 +1,6 @@
 package job
 
-import (
-	"math/big"
-)
+import "math/big"
 
 // Keys say how a release finds the groups of a column whose values nobody lists: by a
 // private selection of their own price (P25), or by that of another release.

@@ -67,3 +67,9 @@ func First[T any](list []T, is func(T) bool) (found T, ok bool) {
 	}
 	return list[i], true
 }
+
+// Named is a value that the job gives under a name: the rate of a stratum, an option of an engine.
+type Named[V any] struct {
+	Name  string
+	Value V
+}

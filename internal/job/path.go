@@ -1,8 +1,6 @@
 package job
 
-import (
-	"github.com/dprelease/dprelease/internal/say/problem"
-)
+import "github.com/dprelease/dprelease/internal/say/problem"
 
 // Places and problems come from package problem.
 type (

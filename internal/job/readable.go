@@ -1,8 +1,6 @@
 package job
 
-import (
-	"github.com/dprelease/dprelease/internal/rows/formula"
-)
+import "github.com/dprelease/dprelease/internal/rows/formula"
 
 // Path is the key that declares the column.
 func (c *Column) Path() string {

@@ -1,8 +1,6 @@
 package job
 
-import (
-	"github.com/dprelease/dprelease/privacy"
-)
+import "github.com/dprelease/dprelease/privacy"
 
 // Panel is the panel that a job is about: which units are in which of its waves.
 type Panel struct {

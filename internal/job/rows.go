@@ -2,7 +2,6 @@ package job
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -185,12 +184,11 @@ func (s *Slice) Begins() (time.Time, bool) {
 			return at, true
 		}
 	}
-	var year, quarter int
-	if n, err := fmt.Sscanf(s.Is, "%4d-Q%1d", &year, &quarter); n == 2 && err == nil && len(s.Is) == len("2026-Q1") && 1 <= quarter &&
-		quarter <= 4 {
-		return time.Date(year, time.Month(3*quarter-2), 1, 0, 0, 0, 0, time.UTC), true
+	n, ok := Quarter.Number(s.Is)
+	if !ok {
+		return time.Time{}, false
 	}
-	return time.Time{}, false
+	return time.Date(n/4, time.Month(3*(n%4)+1), 1, 0, 0, 0, 0, time.UTC), true
 }
 
 // Folds reports whether the job makes one row of each unit's rows.

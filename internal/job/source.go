@@ -1,8 +1,6 @@
 package job
 
-import (
-	"slices"
-)
+import "slices"
 
 // MissingTexts lists the texts that stand for a missing value, in order; nil where that is
 // the empty one, as without the key.

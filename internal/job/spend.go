@@ -8,6 +8,11 @@ import (
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
+// Guarantee is the amount that the job asks for or allows: one exact (ε, δ) point, or one exact ρ (P28). In a
+// release Epsilon is then the ε that ρ implies at Delta, rounded up; in a limit Epsilon and Delta
+// have no meaning.
+type Guarantee = rational.Amount
+
 // ShownDelta is the δ at which a ρ is translated where the job says none, and where it
 // decides nothing: the budget is a ρ as well.
 var ShownDelta = big.NewRat(1, 1_000_000)

@@ -2,6 +2,8 @@ package file
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -56,6 +58,18 @@ func Bounded(path string, most int64) (io.ReadCloser, error) {
 		return nil, errors.Join(err, large(path))
 	}
 	return &bounded{File: f, left: most}, nil
+}
+
+// Digest is the SHA-256, in hexadecimal, of a regular file of at most so many bytes.
+func Digest(path string, most int64) (string, error) {
+	f, err := Bounded(path, most)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // Read returns the bytes of a regular file that has at most most of them.

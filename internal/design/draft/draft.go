@@ -76,15 +76,21 @@ func Named(path, folder string) string {
 // text returns the value of dataset.source.
 func (s *Source) text(name, encoding string) string {
 	text := "path: " + Quoted(name)
-	if s.Delimiter == '\t' {
-		text += ", delimiter: tab"
-	} else if s.Delimiter != 0 {
-		text += fmt.Sprintf(", delimiter: %q", s.Delimiter)
+	if s.Delimiter != 0 {
+		text += ", delimiter: " + Delimiter(s.Delimiter)
 	}
 	if encoding != "" {
 		return "{" + text + ", encoding: " + encoding + "} # the names are not UTF-8: this encoding is a guess"
 	}
 	return "{" + text + "}"
+}
+
+// Delimiter writes what stands between two fields as a job does.
+func Delimiter(d rune) string {
+	if d == '\t' {
+		return "tab"
+	}
+	return fmt.Sprintf("%q", d)
 }
 
 // Quoted writes a text as YAML on one line, for a place inside brackets.

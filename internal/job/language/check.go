@@ -135,6 +135,18 @@ func (k *checker) mechanisms(builtins []string, other map[string][]string) {
 	}
 }
 
+// meantMechanism is the hint for a word that is no mechanism: the known one that has it among its
+// other words, or the nearest name.
+func meantMechanism(word string, known []string, other map[string][]string) string {
+	plain := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(word))
+	for _, name := range known {
+		if slices.Contains(other[name], plain) {
+			return "did you mean " + name + "?"
+		}
+	}
+	return problem.DidYouMean(word, known)
+}
+
 func (k *checker) releases() {
 	from := []string{job.All}
 	for _, s := range k.j.Samples {

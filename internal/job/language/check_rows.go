@@ -1,10 +1,7 @@
 package language
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 	"math/big"
 	"os"
 	"slices"
@@ -63,12 +60,7 @@ func (k *checker) digestOfFile(key, path string) string {
 	if path == "" {
 		return "" // told already
 	}
-	h := sha256.New()
-	f, err := file.Bounded(path, maxPublic)
-	if err == nil {
-		defer f.Close()
-		_, err = io.Copy(h, f)
-	}
+	digest, err := file.Digest(path, maxPublic)
 	if err != nil {
 		var at *os.PathError
 		if errors.As(err, &at) {
@@ -77,7 +69,7 @@ func (k *checker) digestOfFile(key, path string) string {
 		k.wrong(key, "", "cannot be read: %s", err)
 		return ""
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return digest
 }
 
 // derived puts the computed columns among the others, each after those that it reads.

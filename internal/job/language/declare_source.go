@@ -75,16 +75,20 @@ func snapshotID() kind[int64] {
 
 // delimiter is a character, or the word tab.
 func delimiter() kind[rune] {
-	const label = `",", ";", "|" or tab`
-	return scalar(label, schema{"enum": []string{",", ";", "|", "tab", "\t"}}, func(text string) (rune, error) {
-		switch text {
-		case ",", ";", "|", "\t":
-			return rune(text[0]), nil
-		case "tab":
-			return '\t', nil
-		}
-		return 0, fmt.Errorf("must be %s, not %s", label, problem.Shown(text))
-	})
+	return scalar(delimiters, schema{"enum": []string{",", ";", "|", "tab", "\t"}}, ParseDelimiter)
+}
+
+const delimiters = `",", ";", "|" or tab`
+
+// ParseDelimiter reads what stands between two fields of a CSV file.
+func ParseDelimiter(text string) (rune, error) {
+	switch text {
+	case ",", ";", "|", "\t":
+		return rune(text[0]), nil
+	case "tab":
+		return '\t', nil
+	}
+	return 0, fmt.Errorf("must be %s, not %s", delimiters, problem.Shown(text))
 }
 
 // database is the address of a PostgreSQL database. A password in it would be in the job file.

@@ -75,7 +75,7 @@ func (e Entry) Intact(folder string) error {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(folder, path)
 		}
-		sum, err := Digest(path)
+		sum, err := file.Digest(path, file.MaxProgram)
 		if err != nil {
 			return fmt.Errorf("%s of %s is gone or cannot be read", name, e.Key())
 		}
@@ -84,20 +84,6 @@ func (e Entry) Intact(folder string) error {
 		}
 	}
 	return nil
-}
-
-// Digest is the SHA-256 of a file, in hexadecimal.
-func Digest(path string) (string, error) {
-	f, err := file.Bounded(path, file.MaxProgram)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // Beside returns the digests of the files that lie beside the executable, by their paths from its folder.

@@ -26,9 +26,9 @@ func Runtime(read []string) (names []string, files map[string]string, err error)
 			if m == nil || !slices.ContainsFunc(topLevel(at, m[1]), func(name string) bool { return modules[name] }) {
 				continue
 			}
-			for _, file := range []string{"RECORD", "METADATA", "PKG-INFO"} { // the first holds digests of all files
-				path := filepath.Join(at, file)
-				if sum, err := Digest(path); err == nil {
+			for _, name := range []string{"RECORD", "METADATA", "PKG-INFO"} { // the first holds digests of all files
+				path := filepath.Join(at, name)
+				if sum, err := file.Digest(path, file.MaxProgram); err == nil {
 					names, files[path] = append(names, m[1]+" "+m[2]), sum
 					break
 				}

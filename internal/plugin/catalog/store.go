@@ -29,7 +29,7 @@ func (c *Catalog) Store(source string) (e Entry, err error) {
 			return Entry{}, err
 		}
 	}
-	sum, err := Digest(main)
+	sum, err := file.Digest(main, file.MaxProgram)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -50,7 +50,7 @@ func (c *Catalog) Store(source string) (e Entry, err error) {
 		if e.Files == nil {
 			e.Files = map[string]string{}
 		}
-		if e.Files[program], err = Digest(program); err != nil {
+		if e.Files[program], err = file.Digest(program, file.MaxProgram); err != nil {
 			return Entry{}, fmt.Errorf("its interpreter %s cannot be read", program)
 		}
 	}
@@ -82,7 +82,7 @@ func (c *Catalog) storeFolder(source, base string, e *Entry) error {
 		if name == e.Path {
 			return nil
 		}
-		e.Files[name], err = Digest(filepath.Join(c.Folder(), name))
+		e.Files[name], err = file.Digest(filepath.Join(c.Folder(), name), file.MaxProgram)
 		return err
 	})
 }
