@@ -61,7 +61,7 @@ func actOf(r *Record) (Act, error) {
 		return b.Act, refuse(CodeTampered, "the record %d cannot be read", r.Seq)
 	}
 	b.Record, b.What = r.Seq, r.Kind
-	if r.Kind == kindAccount {
+	if r.Kind == "account" {
 		b.Account = r.Seq
 	}
 	for _, one := range b.Charges {

@@ -56,9 +56,6 @@ func (c Change) of(before *Limit) (Limit, error) {
 // A limit is raised by nothing else but Approve. Proof: ledger.proof.md.
 func (l *Ledger) SetLimit(ctx context.Context, k Key, c Change) (*Account, error) {
 	return l.amend(ctx, k, func(t *tx, a *Account) error {
-		if c.Reason == "" {
-			return errNoReason
-		}
 		before := a.limitOf(c.Life)
 		limit, err := c.of(before)
 		if err != nil {
@@ -79,10 +76,10 @@ func (l *Ledger) SetLimit(ctx context.Context, k Key, c Change) (*Account, error
 			return refuse(CodeLimit, "%s does not lower the limit of %s, which is %s", limit, k, before)
 		}
 		if c.Raise && a.TwoPersons {
-			_, err := t.append(&proposeBody{Account: a.ID, Limit: limit, Life: c.Life, Reason: c.Reason})
+			_, err := t.append(&proposeBody{Account: a.ID, Limit: limit, Life: c.Life, reasoned: reasoned{c.Reason}})
 			return err
 		}
-		_, err = t.append(&limitBody{Account: a.ID, Limit: limit, Life: c.Life, Raised: c.Raise, Reason: c.Reason})
+		_, err = t.append(&limitBody{Account: a.ID, Limit: limit, Life: c.Life, Raised: c.Raise, reasoned: reasoned{c.Reason}})
 		return err
 	})
 }
@@ -92,17 +89,15 @@ func (l *Ledger) SetLimit(ctx context.Context, k Key, c Change) (*Account, error
 func (l *Ledger) SetTwoPersons(ctx context.Context, k Key, on bool, reason string) (*Account, error) {
 	return l.amend(ctx, k, func(t *tx, a *Account) error {
 		switch {
-		case reason == "":
-			return errNoReason
 		case on == a.TwoPersons && on:
 			return refuse(CodeLimit, "two persons raise the limit of %s already", k)
 		case on == a.TwoPersons:
 			return refuse(CodeLimit, "one person may raise the limit of %s already", k)
 		case !on:
-			_, err := t.append(&proposeBody{Account: a.ID, EndRule: true, Reason: reason})
+			_, err := t.append(&proposeBody{Account: a.ID, EndRule: true, reasoned: reasoned{reason}})
 			return err
 		}
-		_, err := t.append(&ruleBody{Account: a.ID, Reason: reason})
+		_, err := t.append(&ruleBody{Account: a.ID, reasoned: reasoned{reason}})
 		return err
 	})
 }
@@ -130,8 +125,6 @@ func (l *Ledger) Approve(ctx context.Context, k Key, proposal int64) (*Account, 
 		return err
 	})
 }
-
-var errNoReason = refuse(CodeLimit, "a change of an account needs a reason, which is recorded")
 
 // amend changes an account that is there.
 func (l *Ledger) amend(ctx context.Context, k Key, f func(*tx, *Account) error) (a *Account, err error) {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,9 +164,9 @@ func TestAuditOfTwoPersons(t *testing.T) {
 	}
 	for what, c := range map[string]struct{ kind, old, new, finds string }{
 		"nothing":                {finds: ""},
-		"approved by who asked":  {kindApprove, `"by":"bob"`, `"by":"alice@elsewhere"`, "one person asked for a change and approved it"},
-		"another proposal":       {kindApprove, `"proposal":3`, `"proposal":2`, "approves what nobody asked for"},
-		"raised without another": {kindPropose, `"limit":{"epsilon":"2"`, `"limit":{"epsilon":"1/2"`, "not a larger limit"},
+		"approved by who asked":  {"approve", `"by":"bob"`, `"by":"alice@elsewhere"`, "one person asked for a change and approved it"},
+		"another proposal":       {"approve", `"proposal":3`, `"proposal":2`, "approves what nobody asked for"},
+		"raised without another": {"propose", `"limit":{"epsilon":"2"`, `"limit":{"epsilon":"1/2"`, "not a larger limit"},
 	} {
 		v := NewAuditor()
 		prev, changed := genesis, false
@@ -246,4 +247,23 @@ func listed(t *testing.T, dir string) string {
 		all = append(all, e.Name())
 	}
 	return strings.Join(all, " ")
+}
+
+// What people do to a ledger or an account has a name and a reason, or it is no record.
+func TestReasons(t *testing.T) {
+	var need []string
+	for kind, empty := range bodies {
+		fresh, r := newBooks(), empty()
+		if _, err := fresh.enter(1, r); err == nil || !strings.Contains(err.Error(), "nobody wrote it") {
+			t.Errorf("%s by nobody: %v", kind, err)
+		}
+		r.stamped().By = "me"
+		if _, err := fresh.enter(1, r); codeOf(err) == CodeLimit && strings.Contains(err.Error(), "needs a reason") {
+			need = append(need, kind)
+		}
+	}
+	slices.Sort(need)
+	if got := strings.Join(need, " "); got != "charge clock close keeps limit propose refuse rule separate" {
+		t.Errorf("these kinds need a reason: %s", got)
+	}
 }

@@ -52,7 +52,7 @@ func (v *Auditor) find(code, where, format string, args ...any) {
 // Add checks the next record against all before it.
 func (v *Auditor) Add(r Record) {
 	where := fmt.Sprintf("record %d", r.Seq)
-	if r.Kind == kindLedger && v.seq == 0 {
+	if r.Kind == "ledger" && v.seq == 0 {
 		var b ledgerBody
 		if decode(r.Body, &b) == nil {
 			v.ledger = b.Ledger

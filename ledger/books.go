@@ -50,10 +50,16 @@ func newBooks() books {
 // # Contract
 //
 // Where it returns no error the record may stand after those that were entered before: it
-// refers to what is there, gives nothing back, and moves each release, node and proposal
-// one step on. It asks neither the chain nor a limit. Proof: ledger.proof.md.
+// says who wrote it, and why where its kind needs a reason, refers to what is there, gives nothing back, and moves each
+// release, node and proposal one step on. It asks neither the chain nor a limit. Proof: ledger.proof.md.
 func (b *books) enter(seq int64, r body) (after []*Account, err error) {
 	b.changed = changes{slices: map[int64][]string{}}
+	if r.stamped().By == "" {
+		return nil, fmt.Errorf("nobody wrote it")
+	}
+	if why, ok := r.(interface{ because() string }); ok && why.because() == "" {
+		return nil, errNoReason
+	}
 	if err := r.enter(b, seq); err != nil {
 		return nil, err
 	}

@@ -56,48 +56,35 @@ type stamp struct {
 
 func (s *stamp) stamped() *stamp { return s }
 
-// The kinds of records.
-const (
-	kindLedger   = "ledger"
-	kindAccount  = "account"
-	kindLimit    = "limit"
-	kindDebit    = "debit"
-	kindSeal     = "seal"
-	kindPublish  = "publish"
-	kindAbandon  = "abandon"
-	kindClock    = "clock"
-	kindPropose  = "propose"
-	kindApprove  = "approve"
-	kindRule     = "rule"
-	kindKeeps    = "keeps"
-	kindClose    = "close"
-	kindSeparate = "separate"
-	kindLook     = "look"
-	kindCharge   = "charge"
-	kindRefuse   = "refuse"
-	kindAnswer   = "answer"
-)
+// reasoned is the part of a body that says why somebody did what it records: there is no such record without it.
+type reasoned struct {
+	Reason string `json:"reason"`
+}
 
-// bodies makes an empty body of each kind.
+func (r reasoned) because() string { return strings.TrimSpace(r.Reason) }
+
+var errNoReason = refuse(CodeLimit, "an act on a ledger, or on an account, needs a reason, which is recorded")
+
+// bodies makes an empty body of each kind of record.
 var bodies = map[string]func() body{
-	kindLedger:   func() body { return new(ledgerBody) },
-	kindAccount:  func() body { return new(accountBody) },
-	kindLimit:    func() body { return new(limitBody) },
-	kindDebit:    func() body { return new(debitBody) },
-	kindSeal:     func() body { return new(sealBody) },
-	kindPublish:  func() body { return new(publishBody) },
-	kindAbandon:  func() body { return new(abandonBody) },
-	kindClock:    func() body { return new(clockBody) },
-	kindPropose:  func() body { return new(proposeBody) },
-	kindApprove:  func() body { return new(approveBody) },
-	kindRule:     func() body { return new(ruleBody) },
-	kindKeeps:    func() body { return new(keepsBody) },
-	kindClose:    func() body { return new(closeBody) },
-	kindSeparate: func() body { return new(separateBody) },
-	kindLook:     func() body { return new(lookBody) },
-	kindCharge:   func() body { return new(chargeBody) },
-	kindRefuse:   func() body { return new(refuseBody) },
-	kindAnswer:   func() body { return new(answerBody) },
+	"ledger":   func() body { return new(ledgerBody) },
+	"account":  func() body { return new(accountBody) },
+	"limit":    func() body { return new(limitBody) },
+	"debit":    func() body { return new(debitBody) },
+	"seal":     func() body { return new(sealBody) },
+	"publish":  func() body { return new(publishBody) },
+	"abandon":  func() body { return new(abandonBody) },
+	"clock":    func() body { return new(clockBody) },
+	"propose":  func() body { return new(proposeBody) },
+	"approve":  func() body { return new(approveBody) },
+	"rule":     func() body { return new(ruleBody) },
+	"keeps":    func() body { return new(keepsBody) },
+	"close":    func() body { return new(closeBody) },
+	"separate": func() body { return new(separateBody) },
+	"look":     func() body { return new(lookBody) },
+	"charge":   func() body { return new(chargeBody) },
+	"refuse":   func() body { return new(refuseBody) },
+	"answer":   func() body { return new(answerBody) },
 }
 
 // kindOf returns the kind of a body.

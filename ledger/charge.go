@@ -51,10 +51,7 @@ func (l *Ledger) Charge(ctx context.Context, k Key, e Elsewhere) (*Account, erro
 		if err := t.admitted(); err != nil {
 			return err
 		}
-		switch {
-		case strings.TrimSpace(e.Reason) == "":
-			return errNoReason
-		case len(e.Costs) == 0:
+		if len(e.Costs) == 0 {
 			return refuse(CodeLimit, "nothing is charged")
 		}
 		if err := a.fits(e.Costs); err != nil {
@@ -101,7 +98,7 @@ func (t *tx) chargeWhole(a *Account, cost privacy.Cost, keeps []string, reason s
 	if err := a.Admit(cost, nil, nil); err != nil {
 		return err
 	}
-	_, err := t.append(&chargeBody{Account: a.ID, Charges: []charged{{Cost: cost}}, Keeps: keeps, Reason: reason})
+	_, err := t.append(&chargeBody{Account: a.ID, Charges: []charged{{Cost: cost}}, Keeps: keeps, reasoned: reasoned{reason}})
 	return err
 }
 
@@ -130,7 +127,7 @@ func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason 
 	}
 	for part := range parts(all, mostInRecord) {
 		before := a.Spent
-		if _, err := t.append(&chargeBody{Account: a.ID, Charges: grouped(flat(part)), Keeps: keeps, Reason: reason}); err != nil {
+		if _, err := t.append(&chargeBody{Account: a.ID, Charges: grouped(flat(part)), Keeps: keeps, reasoned: reasoned{reason}}); err != nil {
 			return err
 		}
 		if !limits.lives(a) {

@@ -69,9 +69,6 @@ func timeOf(body string) (time.Time, error) {
 // lease of a run elsewhere, which was given by the clock that was ahead, ends no
 // later than a lease that is given now. Proof: ledger.proof.md.
 func (l *Ledger) AcceptClock(ctx context.Context, reason string) (a Act, err error) {
-	if reason == "" {
-		return a, refuse(CodeClock, "to accept a clock needs a reason, which is recorded")
-	}
 	err = l.change(ctx, func(t *tx) error {
 		if err := t.latch(); err != nil {
 			return err
@@ -82,7 +79,7 @@ func (l *Ledger) AcceptClock(ctx context.Context, reason string) (a Act, err err
 		if t.state.at.Sub(t.at) <= clockSlack {
 			return refuse(CodeClock, "the clock is not behind the newest record of %s: there is nothing to accept", l.address)
 		}
-		r, err := t.append(&clockBody{Was: t.state.at.Format(timeForm), Reason: reason})
+		r, err := t.append(&clockBody{Was: t.state.at.Format(timeForm), reasoned: reasoned{reason}})
 		if err != nil {
 			return err
 		}

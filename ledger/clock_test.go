@@ -31,7 +31,7 @@ func TestAcceptClock(t *testing.T) {
 		if err := l.Seal(background, k, "c", someFiles); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := l.Clock(background); err != nil || c.Behind() != 0 || c.Ahead != 0 || c.Record != 4 || c.Kind != kindSeal {
+		if c, err := l.Clock(background); err != nil || c.Behind() != 0 || c.Ahead != 0 || c.Record != 4 || c.Kind != "seal" {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		if _, err := l.AcceptClock(background, "why"); codeOf(err) != CodeClock || !strings.Contains(err.Error(), "nothing to accept") {
@@ -45,17 +45,17 @@ func TestAcceptClock(t *testing.T) {
 		debit(t, l, request("ahead", 0.25))
 		now = right.Add(time.Minute)
 		c, err := l.Clock(background)
-		if err != nil || c.Behind() != year-time.Minute || c.Ahead != 5 || c.Record != 5 || c.Kind != kindDebit || !c.Now.Equal(now) || !c.Newest.Equal(right.Add(year)) {
+		if err != nil || c.Behind() != year-time.Minute || c.Ahead != 5 || c.Record != 5 || c.Kind != "debit" || !c.Now.Equal(now) || !c.Newest.Equal(right.Add(year)) {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		if _, err := l.Debit(background, request("after", 0.25)); codeOf(err) != CodeClock || !strings.Contains(err.Error(), "dprelease ledger clock") {
 			t.Fatalf("a year back: %v", err)
 		}
-		if _, err := l.AcceptClock(background, ""); codeOf(err) != CodeClock {
+		if _, err := l.AcceptClock(background, ""); codeOf(err) != CodeLimit {
 			t.Fatalf("without a reason: %v", err)
 		}
 		turn, err := l.AcceptClock(background, "the time server")
-		want := Act{Record: 6, What: kindClock, At: "2030-01-01T00:01:00.000000Z", Was: "2031-01-01T00:00:00.000000Z", By: "me", Reason: "the time server"}
+		want := Act{Record: 6, What: "clock", At: "2030-01-01T00:01:00.000000Z", Was: "2031-01-01T00:00:00.000000Z", By: "me", Reason: "the time server"}
 		if err != nil || !reflect.DeepEqual(turn, want) {
 			t.Fatalf("%+v, %v", turn, err)
 		}
@@ -176,7 +176,7 @@ func TestAcceptClockAtOnce(t *testing.T) {
 		all.Wait()
 		l := skewed(t, at, &right)
 		acts, err := l.Acts(background)
-		acts = slices.DeleteFunc(acts, func(a Act) bool { return a.What != kindClock })
+		acts = slices.DeleteFunc(acts, func(a Act) bool { return a.What != "clock" })
 		if err != nil || done.Load() != 1 || len(acts) != 1 {
 			t.Errorf("%d accepted, %+v, %v", done.Load(), acts, err)
 		}
@@ -230,23 +230,23 @@ func TestAuditOfClocks(t *testing.T) {
 	const id, early, late = "aa", "2030-01-01T00:00:00.000000Z", "2031-01-01T00:00:00.000000Z"
 	state := newTree()
 	state.put(secretKey, "secret")
-	first, err := encode(&ledgerBody{stamp{At: late, State: state.root()}, Format, id, "secret"})
+	first, err := encode(&ledgerBody{stamp{At: late, By: "me", State: state.root()}, Format, id, "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ what, kind, body, found string }{
-		{"a clock", kindClock, `{"at":"` + early + `","was":"` + late + `","by":"me","reason":"why"}`, ""},
-		{"another record", kindAccount, `{"at":"` + early + `","dataset":"d","unit":"row","relation":"add-remove","filter":"basic","limit":{"epsilon":"1","delta":"0"}}`, "its time is before that of the record before it"},
-		{"another time", kindClock, `{"at":"` + early + `","was":"` + early + `","by":"me","reason":"why"}`, "another time than that of the record before it"},
-		{"a clock that was not behind", kindClock, `{"at":"` + late + `","was":"` + late + `","by":"me","reason":"why"}`, "was not behind"},
-		{"nobody", kindClock, `{"at":"` + early + `","was":"` + late + `","by":"","reason":"why"}`, "without a name and a reason"},
-		{"no reason", kindClock, `{"at":"` + early + `","was":"` + late + `","by":"me","reason":""}`, "without a name and a reason"},
-		{"no time", kindClock, `{"at":"now","was":"` + late + `","by":"me","reason":"why"}`, "it has no time"},
-		{"more than that", kindClock, `{"at":"` + early + `","was":"` + late + `","by":"me","reason":"why","refund":"1"}`, "cannot be read as a clock"},
+		{"a clock", "clock", `{"at":"` + early + `","was":"` + late + `","by":"me","reason":"why"}`, ""},
+		{"another record", "account", `{"at":"` + early + `","dataset":"d","unit":"row","relation":"add-remove","filter":"basic","limit":{"epsilon":"1","delta":"0"}}`, "its time is before that of the record before it"},
+		{"another time", "clock", `{"at":"` + early + `","was":"` + early + `","by":"me","reason":"why"}`, "another time than that of the record before it"},
+		{"a clock that was not behind", "clock", `{"at":"` + late + `","was":"` + late + `","by":"me","reason":"why"}`, "was not behind"},
+		{"nobody", "clock", `{"at":"` + early + `","was":"` + late + `","by":"","reason":"why"}`, "nobody wrote it"},
+		{"no reason", "clock", `{"at":"` + early + `","was":"` + late + `","by":"me","reason":" "}`, "needs a reason"},
+		{"no time", "clock", `{"at":"now","was":"` + late + `","by":"me","reason":"why"}`, "it has no time"},
+		{"more than that", "clock", `{"at":"` + early + `","was":"` + late + `","by":"me","reason":"why","refund":"1"}`, "cannot be read as a clock"},
 	} {
 		v := NewAuditor()
 		prev := genesis
-		for i, r := range []Record{{Kind: kindLedger, Body: first}, {Kind: c.kind, Body: strings.TrimSuffix(c.body, "}") + `,"state":"` + state.root() + `"}`}} {
+		for i, r := range []Record{{Kind: "ledger", Body: first}, {Kind: c.kind, Body: strings.TrimSuffix(c.body, "}") + `,"state":"` + state.root() + `"}`}} {
 			r.Seq, r.Prev = int64(i+1), prev
 			r.Hash = hashRecord(id, &r)
 			prev = r.Hash

@@ -92,7 +92,7 @@ func recovered(t testing.TB, at string) ledgercheck.State {
 	}
 	s.Spent, s.Limit = a.Spent[0], a.Limit.Epsilon
 	err = l.Records(background, func(r Record) error {
-		if r.Kind != kindDebit {
+		if r.Kind != "debit" {
 			return nil
 		}
 		var b debitBody

@@ -134,7 +134,7 @@ func TestAccountKeepsColumns(t *testing.T) {
 		if err := ask("other", "region", "school"); codeOf(err) != CodeKept || !strings.Contains(err.Error(), "dprelease ledger keep --columns region,school") {
 			t.Errorf("a job that keeps more: %v", err)
 		}
-		if _, err := l.SetKeeps(background, people, []string{"school"}, " "); codeOf(err) != CodeKept {
+		if _, err := l.SetKeeps(background, people, []string{"school"}, " "); codeOf(err) != CodeLimit {
 			t.Errorf("without a reason: %v", err)
 		}
 		if keeps, err := l.SetKeeps(background, people, []string{"school"}, "decided"); err != nil || fmt.Sprint(keeps) != "[region school]" {
@@ -220,7 +220,7 @@ func TestSecondAccountForTheSameData(t *testing.T) {
 		if _, err := raw.Exec("DELETE FROM dprelease_separate"); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Separate(background, other, people, ""); codeOf(err) != CodeSame {
+		if err := l.Separate(background, other, people, ""); codeOf(err) != CodeLimit {
 			t.Errorf("without a reason: %v", err)
 		}
 		if err := l.Separate(background, people, people, "x"); codeOf(err) != CodeSame {

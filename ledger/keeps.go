@@ -90,9 +90,6 @@ func inShell(list string) string {
 // That weakens what the account promises for all its releases, earlier ones included.
 // Columns are never taken away: earlier releases rely on them.
 func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason string) (keeps []string, err error) {
-	if strings.TrimSpace(reason) == "" {
-		return nil, refuse(CodeKept, "a change of the columns that an account keeps needs a reason, which is recorded")
-	}
 	err = l.write(ctx, func(t *tx) error {
 		a, err := t.opened(k)
 		if err != nil {
@@ -106,7 +103,7 @@ func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason s
 				k, columnsText(columnSet(columns)))
 		}
 		keeps = columnSet(append(slices.Clone(a.Keeps), columns...))
-		_, err = t.append(&keepsBody{Account: a.ID, Columns: keeps, Reason: reason})
+		_, err = t.append(&keepsBody{Account: a.ID, Columns: keeps, reasoned: reasoned{reason}})
 		return err
 	})
 	return keeps, err

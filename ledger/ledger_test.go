@@ -407,11 +407,11 @@ func TestVersion(t *testing.T) {
 // A chain whose records have another format is no ledger of this program.
 func TestFormatOfRecords(t *testing.T) {
 	v := NewAuditor()
-	body, err := encode(&ledgerBody{stamp: stamp{At: time.Now().UTC().Format(timeForm)}, Format: 2, Ledger: "l", Secret: "s"})
+	body, err := encode(&ledgerBody{stamp: stamp{At: time.Now().UTC().Format(timeForm), By: "me"}, Format: 2, Ledger: "l", Secret: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Record{Seq: 1, Kind: kindLedger, Body: body, Prev: genesis}
+	r := Record{Seq: 1, Kind: "ledger", Body: body, Prev: genesis}
 	r.Hash = hashRecord("l", &r)
 	v.Add(r)
 	if !strings.Contains(joined(v.Findings()), "format 2, and this program knows format 1") {

@@ -50,7 +50,7 @@ func TestLookHoldsNothingSeen(t *testing.T) {
 	} {
 		v := NewAuditor()
 		body = strings.TrimSuffix(body, "}") + `,"state":""}`
-		err := v.replay(&Record{Seq: 2, Kind: kindLook, Body: body})
+		err := v.replay(&Record{Seq: 2, Kind: "look", Body: body})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}

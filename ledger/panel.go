@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // newSecret draws the secret by which the units of a panel that begins are allotted, and encrypts it.
@@ -48,9 +47,6 @@ func (l *Ledger) Allotment(ctx context.Context, panel string) ([]byte, error) {
 // No file of the database holds the key afterwards; for SQLite nor does its log. Without the key the
 // secret cannot be told from noise. Proof: panel.proof.md.
 func (l *Ledger) ClosePanel(ctx context.Context, k Key, name, reason string) (kept string, err error) {
-	if strings.TrimSpace(reason) == "" {
-		return "", refuse(CodeSample, "the end of a panel needs a reason, which is recorded")
-	}
 	err = l.write(ctx, func(t *tx) error {
 		a, err := t.opened(k)
 		if err != nil {
@@ -66,7 +62,7 @@ func (l *Ledger) ClosePanel(ctx context.Context, k Key, name, reason string) (ke
 		case !n.Open:
 			return nil
 		}
-		if _, err := t.append(&closeBody{Account: a.ID, Node: id, Reason: reason}); err != nil {
+		if _, err := t.append(&closeBody{Account: a.ID, Node: id, reasoned: reasoned{reason}}); err != nil {
 			return err
 		}
 		return errors.Join(t.destroyKey(id), t.exec("UPDATE dprelease_nodes SET sealed = NULL WHERE id = ?", id))
@@ -82,13 +78,13 @@ type closeBody struct {
 	stamp
 	Account int64  `json:"account"`
 	Node    string `json:"node"`
-	Reason  string `json:"reason"`
+	reasoned
 }
 
 func (r *closeBody) enter(b *books, _ int64) error {
 	n := b.nodes[r.Node]
-	if n == nil || n.Account != r.Account || !n.secret() || r.Reason == "" {
-		return fmt.Errorf("the end of a panel that is not there, or has no secret, or without a reason")
+	if n == nil || n.Account != r.Account || !n.secret() {
+		return fmt.Errorf("the end of a panel that is not there, or has no secret")
 	}
 	n.Open, n.Digest = false, ""
 	b.changed.nodes = append(b.changed.nodes, n)

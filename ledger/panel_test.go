@@ -136,7 +136,7 @@ func TestAuditOfPanels(t *testing.T) {
 		"a wave twice for one": {both, text(q.Charged.Epsilon), FoundOverspent},
 		"no wave":              {`"at":1,"charged"`, `"charged"`, FoundBody},
 	} {
-		found, changed := audited(t, l, kindDebit, c.old, c.new)
+		found, changed := audited(t, l, "debit", c.old, c.new)
 		if changed != (c.old != "") || c.finds == "" && found != "" || c.finds != "" && !strings.Contains(found, c.finds+":") {
 			t.Errorf("%s: changed %v, found %q, want %q", name, changed, found, c.finds)
 		}
@@ -182,7 +182,7 @@ func TestDrawnPanelHasOneSecret(t *testing.T) {
 		}
 		verified(t, l)
 		account := other.Account
-		if _, err := l.ClosePanel(background, account, "a", " "); codeOf(err) != CodeSample {
+		if _, err := l.ClosePanel(background, account, "a", " "); codeOf(err) != CodeLimit {
 			t.Errorf("closed without a reason: %v", err)
 		}
 		if _, err := l.ClosePanel(background, account, "c", "none"); codeOf(err) != CodeSample {

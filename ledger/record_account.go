@@ -48,11 +48,11 @@ func (r *accountBody) enter(b *books, seq int64) error {
 
 type limitBody struct {
 	stamp
-	Account int64  `json:"account"`
-	Limit   Limit  `json:"limit"`
-	Raised  bool   `json:"raised"`
-	Reason  string `json:"reason"`
-	Life    bool   `json:"over_all_slices,omitempty"`
+	Account int64 `json:"account"`
+	Limit   Limit `json:"limit"`
+	Raised  bool  `json:"raised"`
+	reasoned
+	Life bool `json:"over_all_slices,omitempty"`
 }
 
 func (r *limitBody) enter(b *books, _ int64) error {
@@ -65,8 +65,6 @@ func (r *limitBody) enter(b *books, _ int64) error {
 	switch {
 	case !l.MayLimit():
 		return fmt.Errorf("it sets no limit")
-	case r.Reason == "":
-		return fmt.Errorf("a limit is changed without a reason")
 	case !first && (before == nil || r.Raised != before.AtMost(l) || !r.Raised && !l.AtMost(*before)):
 		return fmt.Errorf("a limit is not changed as the record says")
 	case r.Raised && a.TwoPersons:
@@ -81,11 +79,11 @@ func (r *limitBody) enter(b *books, _ int64) error {
 // two persons raise it.
 type proposeBody struct {
 	stamp
-	Account int64  `json:"account"`
-	Limit   Limit  `json:"limit,omitzero"`
-	EndRule bool   `json:"end_rule,omitempty"`
-	Reason  string `json:"reason"`
-	Life    bool   `json:"over_all_slices,omitempty"`
+	Account int64 `json:"account"`
+	Limit   Limit `json:"limit,omitzero"`
+	EndRule bool  `json:"end_rule,omitempty"`
+	reasoned
+	Life bool `json:"over_all_slices,omitempty"`
 }
 
 func (r *proposeBody) enter(b *books, seq int64) error {
@@ -93,8 +91,8 @@ func (r *proposeBody) enter(b *books, seq int64) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Reason == "" || !a.TwoPersons:
-		return fmt.Errorf("it asks for a second person without a reason, or where one person is enough")
+	case !a.TwoPersons:
+		return fmt.Errorf("it asks for a second person where one person is enough")
 	}
 	if before := a.limitOf(r.Life); !r.EndRule {
 		if !r.Limit.MayLimit() || before == nil || !before.AtMost(r.Limit) {
@@ -134,8 +132,8 @@ func (r *approveBody) enter(b *books, _ int64) error {
 // ruleBody says that from now on two persons raise the limit of an account.
 type ruleBody struct {
 	stamp
-	Account int64  `json:"account"`
-	Reason  string `json:"reason"`
+	Account int64 `json:"account"`
+	reasoned
 }
 
 func (r *ruleBody) enter(b *books, _ int64) error {
@@ -143,8 +141,8 @@ func (r *ruleBody) enter(b *books, _ int64) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Reason == "" || a.TwoPersons:
-		return fmt.Errorf("a rule without a reason, or that holds already")
+	case a.TwoPersons:
+		return fmt.Errorf("a rule that holds already")
 	}
 	a.TwoPersons = true
 	return nil
@@ -155,7 +153,7 @@ type keepsBody struct {
 	stamp
 	Account int64    `json:"account"`
 	Columns []string `json:"columns"`
-	Reason  string   `json:"reason"`
+	reasoned
 }
 
 func (r *keepsBody) enter(b *books, _ int64) error {
@@ -163,8 +161,8 @@ func (r *keepsBody) enter(b *books, _ int64) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Reason == "" || !slices.Equal(columnSet(r.Columns), r.Columns):
-		return fmt.Errorf("kept columns without a reason, or not in order")
+	case !slices.Equal(columnSet(r.Columns), r.Columns):
+		return fmt.Errorf("kept columns that are not in order")
 	case !KeepsAll(r.Columns, a.Keeps):
 		return fmt.Errorf("an account no longer keeps a column that earlier releases rely on")
 	case a.Keeps != nil && rowKept(r.Columns) && !rowKept(a.Keeps):
@@ -179,7 +177,7 @@ func (r *keepsBody) enter(b *books, _ int64) error {
 type separateBody struct {
 	stamp
 	Accounts []accountName `json:"accounts"`
-	Reason   string        `json:"reason"`
+	reasoned
 }
 
 func (r *separateBody) enter(b *books, _ int64) error {
@@ -189,8 +187,8 @@ func (r *separateBody) enter(b *books, _ int64) error {
 	}
 	p := pair(r.Accounts[0], r.Accounts[n-1])
 	switch {
-	case r.Reason == "" || b.pairs[p]:
-		return fmt.Errorf("accounts or slices are separate without a reason, or twice")
+	case b.pairs[p]:
+		return fmt.Errorf("accounts or slices are separate twice")
 	case (n == 1) != (p[0] == p[1]) || n == 1 && r.Accounts[0].Slices == "":
 		return fmt.Errorf("an account is not separate from itself, and has no slices that are")
 	}
@@ -203,27 +201,22 @@ func (r *separateBody) enter(b *books, _ int64) error {
 // nothing but the time to which later records are held.
 type clockBody struct {
 	stamp
-	Was    string `json:"was"` // the time of the record before it
-	Reason string `json:"reason"`
+	Was string `json:"was"` // the time of the record before it
+	reasoned
 }
 
-func (r *clockBody) enter(*books, int64) error {
-	if r.By == "" || r.Reason == "" {
-		return fmt.Errorf("a clock is accepted without a name and a reason")
-	}
-	return nil
-}
+func (r *clockBody) enter(*books, int64) error { return nil }
 
 // refuseBody says that somebody refused the ledger for good, or lifted that.
 type refuseBody struct {
 	stamp
-	Lifted bool   `json:"lifted,omitempty"`
-	Reason string `json:"reason"`
+	Lifted bool `json:"lifted,omitempty"`
+	reasoned
 }
 
 func (r *refuseBody) enter(b *books, _ int64) error {
-	if r.By == "" || r.Reason == "" || r.Lifted == (b.refused == "") {
-		return fmt.Errorf("a ledger is refused without a name and a reason, or twice, or what nobody refused is lifted")
+	if r.Lifted == (b.refused == "") {
+		return fmt.Errorf("a ledger is refused twice, or what nobody refused is lifted")
 	}
 	b.refused, b.changed.refused = r.By+": "+r.Reason, true
 	if r.Lifted {

@@ -184,7 +184,7 @@ type chargeBody struct {
 	Account int64     `json:"account"`
 	Charges []charged `json:"charges"`
 	Keeps   []string  `json:"keeps,omitempty"` // in which the neighbours that they protect agree
-	Reason  string    `json:"reason"`
+	reasoned
 }
 
 // charged is one cost, and the slices that it is added to: none in an account without.
@@ -198,8 +198,8 @@ func (r *chargeBody) enter(b *books, _ int64) error {
 	if err != nil {
 		return err
 	}
-	if r.Reason == "" || len(r.Charges) == 0 {
-		return fmt.Errorf("a charge without a cost or a reason")
+	if len(r.Charges) == 0 {
+		return fmt.Errorf("a charge without a cost")
 	}
 	costs := costsOf(r.Charges)
 	if err = a.fits(costs); err == nil {

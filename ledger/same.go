@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -87,13 +86,10 @@ func (l *Ledger) Tag(name string, rows int64) string {
 
 // Separate records that two accounts may spend on the same data.
 func (l *Ledger) Separate(ctx context.Context, a, b Key, reason string) error {
-	if strings.TrimSpace(reason) == "" {
-		return refuse(CodeSame, "two accounts for the same data need a reason, which is recorded")
-	}
 	if a.account() == b.account() {
 		return refuse(CodeSame, "an account is not separate from itself: name two")
 	}
-	return l.setApart(ctx, pair(a.name(), b.name()), &separateBody{Accounts: []accountName{a.name(), b.name()}, Reason: reason})
+	return l.setApart(ctx, pair(a.name(), b.name()), &separateBody{Accounts: []accountName{a.name(), b.name()}, reasoned: reasoned{reason}})
 }
 
 // setApart appends a record that two accounts, or slices of one, are separate, unless one says so already.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // otherSlice refuses a job on rows that its account was charged for under another slice, unless a
@@ -61,11 +60,8 @@ func slicesOf(k Key) [2]string { return pair(k.name(), k.name()) }
 // SeparateSlices records that slices of an account may hold the same rows, each with a limit of
 // its own.
 func (l *Ledger) SeparateSlices(ctx context.Context, k Key, reason string) error {
-	if strings.TrimSpace(reason) == "" {
-		return refuse(CodeSame, "slices that may be alike need a reason, which is recorded")
-	}
 	if k.Slice.Column == "" {
 		return refuse(CodeSame, "the account of %s has no slices: name two accounts", k)
 	}
-	return l.setApart(ctx, slicesOf(k), &separateBody{Accounts: []accountName{k.name()}, Reason: reason})
+	return l.setApart(ctx, slicesOf(k), &separateBody{Accounts: []accountName{k.name()}, reasoned: reasoned{reason}})
 }

@@ -164,7 +164,7 @@ func TestSlicesThatMayBeAlike(t *testing.T) {
 		if err := l.Seal(background, september, "9", someFiles); codeOf(err) != CodeSame {
 			t.Fatalf("at the seal: %v", err)
 		}
-		if err := l.SeparateSlices(background, month(""), " "); codeOf(err) != CodeSame {
+		if err := l.SeparateSlices(background, month(""), " "); codeOf(err) != CodeLimit {
 			t.Errorf("without a reason: %v", err)
 		}
 		if err := l.SeparateSlices(background, people, "why"); codeOf(err) != CodeSame {

@@ -336,13 +336,13 @@ func TestAuditOfKeptSamples(t *testing.T) {
 	together := k.Cost[0].RatString()
 	for name, c := range map[string]struct{ kind, old, new, finds string }{
 		"nothing":          {"", "", "", ""},
-		"too little":       {kindDebit, together, apart, FoundOverspent},
-		"a smaller step":   {kindDebit, `"spends":{"epsilon":"1"`, `"spends":{"epsilon":"-1"`, FoundBody},
-		"an unknown draw":  {kindDebit, `"node":"` + id, `"node":"` + sampleID(3), FoundBody},
-		"no rows":          {kindSeal, `,"samples":[`, `,"samples":null,"files":[`, FoundBody},
-		"rows of nothing":  {kindSeal, `"sample":"` + id, `"sample":"` + sampleID(3), FoundBody},
-		"another design":   {kindDebit, `\"n\":2`, `\"n\":19`, FoundOverspent},
-		"a draw of a draw": {kindDebit, `"spends":`, `"begins":"draw","event":"{}","spends":`, FoundBody},
+		"too little":       {"debit", together, apart, FoundOverspent},
+		"a smaller step":   {"debit", `"spends":{"epsilon":"1"`, `"spends":{"epsilon":"-1"`, FoundBody},
+		"an unknown draw":  {"debit", `"node":"` + id, `"node":"` + sampleID(3), FoundBody},
+		"no rows":          {"seal", `,"samples":[`, `,"samples":null,"files":[`, FoundBody},
+		"rows of nothing":  {"seal", `"sample":"` + id, `"sample":"` + sampleID(3), FoundBody},
+		"another design":   {"debit", `\"n\":2`, `\"n\":19`, FoundOverspent},
+		"a draw of a draw": {"debit", `"spends":`, `"begins":"draw","event":"{}","spends":`, FoundBody},
 	} {
 		found, changed := audited(t, l, c.kind, c.old, c.new)
 		if changed != (c.kind != "") || c.finds == "" && found != "" || c.finds != "" && !strings.Contains(found, c.finds+":") {

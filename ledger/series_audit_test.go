@@ -131,7 +131,7 @@ func TestAuditOfSeries(t *testing.T) {
 		"less noise than priced": {`\"sigma\":8`, `\"sigma\":4`, FoundOverspent},
 		"a matrix without a row": {`[[1],[1,1]]`, `[[1]]`, FoundBody},
 	} {
-		found, changed := audited(t, l, kindDebit, c.old, c.new)
+		found, changed := audited(t, l, "debit", c.old, c.new)
 		if changed != (c.old != "") || c.finds == "" && found != "" || c.finds != "" && !strings.Contains(found, c.finds+":") {
 			t.Errorf("%s: changed %v, found %q, want %q", name, changed, found, c.finds)
 		}

@@ -58,13 +58,13 @@ func slicesNow(t testing.TB, l *Ledger) ledgercheck.State {
 	}
 	err = l.Records(background, func(r Record) error {
 		switch r.Kind {
-		case kindDebit:
+		case "debit":
 			var b debitBody
 			if err := decode(r.Body, &b); err != nil {
 				return err
 			}
 			s.Debits[r.Seq] = ledgercheck.Debit{Plan: b.Plan, Hash: r.Hash, Cost: b.Cost[0], Slice: b.Slice}
-		case kindCharge:
+		case "charge":
 			var b chargeBody
 			if err := decode(r.Body, &b); err != nil {
 				return err
@@ -438,7 +438,7 @@ func TestChargesAddUp(t *testing.T) {
 		}
 		records := 0
 		if err := l.Records(background, func(r Record) error {
-			if r.Kind == kindCharge {
+			if r.Kind == "charge" {
 				records++
 			}
 			return nil

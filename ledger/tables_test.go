@@ -57,7 +57,7 @@ func TestTablesStayPrivate(t *testing.T) {
 		var asked []string
 		acts, err := l.Acts(background)
 		for _, a := range acts {
-			if a.What == kindAnswer {
+			if a.What == "answer" {
 				asked = append(asked, strings.TrimPrefix(a.Job, "job of "))
 			}
 		}

@@ -141,7 +141,7 @@ func TestRefusalIsInTheChain(t *testing.T) {
 			}
 		}
 		refused(true, "why", CodeRefused)
-		refused(false, " ", CodeRefused)
+		refused(false, " ", CodeLimit)
 		refused(false, "an old copy", "")
 		refused(false, "twice", CodeRefused)
 		verified(t, l)
