@@ -206,12 +206,19 @@ func TestPagesAreSelfContained(t *testing.T) {
 // A hostile name or value stays text.
 func TestPageEscapes(t *testing.T) {
 	r, values := load(t, "schools")
-	evil := `</style><script>alert(1)</script>" onload="x`
+	evil := `</style><script>alert(1)</script>" onload="x<!--public--><!--both-->`
 	r.Job.Name, r.Dataset.ID, r.Draws[1].Name, r.Releases[0].Name = evil, evil, evil, evil
 	r.Releases[0].Verdict, r.Releases[0].Expected[0].Note, r.Releases[0].Files[0].Path = evil, evil, evil
 	values[evil] = report.Table{Columns: []report.Column{{Name: evil, Texts: []string{evil}}}}
-	if page := html(t, draw(t, r), r, values, false); strings.Contains(page, "<script") || strings.Contains(page, `" onload`) {
-		t.Error("a text became markup")
+	r.Budget = &report.Budget{Ledger: evil + "LEDGER-CANARY", Head: evil, Filter: evil}
+	for _, public := range []bool{false, true} {
+		page := html(t, draw(t, r), r, values, public)
+		if strings.Contains(page, "<script") || strings.Contains(page, `" onload`) || strings.Contains(page, "<!--") {
+			t.Error("a text became markup")
+		}
+		if strings.Contains(page, "LEDGER-CANARY") == public {
+			t.Error("a text moved what one reader sees to another")
+		}
 	}
 }
 

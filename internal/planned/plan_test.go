@@ -3,7 +3,10 @@ package planned
 import (
 	"context"
 	"math/big"
+	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -233,6 +236,68 @@ func TestAsksOfTheJob(t *testing.T) {
 		q.OwnLife != nil || q.Own.Epsilon != nil || q.Free || q.Again || q.Revise || q.Alike || q.Job != "j" ||
 		len(q.Steps) != 1 || q.Charged.Epsilon != 1 {
 		t.Errorf("%+v", q)
+	}
+}
+
+// vary calls try with each exported field below a value changed, one at a time.
+func vary(v reflect.Value, path string, try func(path string)) {
+	change := func(to reflect.Value) {
+		old := reflect.New(v.Type()).Elem()
+		old.Set(v)
+		v.Set(to.Convert(v.Type()))
+		try(path)
+		v.Set(old)
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				vary(v.Field(i), path+"."+f.Name, try)
+			}
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			change(reflect.New(v.Type().Elem()))
+		} else {
+			change(reflect.Zero(v.Type()))
+			vary(v.Elem(), path, try)
+		}
+	case reflect.Slice:
+		change(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		for i := range v.Len() {
+			vary(v.Index(i), path, try)
+		}
+	case reflect.Bool:
+		change(reflect.ValueOf(!v.Bool()))
+	case reflect.String:
+		change(reflect.ValueOf(v.String() + "x"))
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
+		change(reflect.ValueOf(v.Convert(reflect.TypeFor[float64]()).Float() + 1))
+	}
+}
+
+// P38: every fact of a release is compared, one that is added later, too. What is not compared, the mechanism and the host are held to.
+func TestHeldLooksAtEveryFact(t *testing.T) {
+	tried, free := 0, regexp.MustCompile(`^r\.(Index|Params|Groups|Target\..*|Plan\..*|Replanned|Additive|Tally.*|Mech)$`)
+	p := found(6, 4, nil)
+	r := p.Draws[0].Releases[0]
+	r.Public.Columns = slices.Clone(r.Public.Columns) // of its own: a change of the job's would be no difference
+	vary(reflect.ValueOf(r).Elem(), "r", func(path string) {
+		path = strings.Replace(path, ".Answered", "", 1)
+		if strings.HasPrefix(path, "r.Job.") || strings.Contains(path, ".Domain") || strings.HasPrefix(path, "r.Cells.By") { // shared with the job
+			return
+		}
+		refused := true
+		func() {
+			defer func() { _ = recover() }()
+			refused = p.Held() != nil
+		}()
+		if tried++; !refused && !free.MatchString(path) {
+			t.Errorf("another %s is not refused", path)
+		}
+	})
+	if tried < 50 {
+		t.Errorf("%d facts were tried", tried)
 	}
 }
 
