@@ -86,7 +86,7 @@ func TestLinearClaims(t *testing.T) {
 			if l == nil || (l.Column != "") != c.column {
 				t.Fatalf("%s %s: linear is %+v", name, c.params, l)
 			}
-			release := sdk.ReleaseRequest{Params: req.Params, Public: public, Target: req.Target, Plan: plan}
+			release := sdk.ReleaseRequest{PlanRequest: sdk.PlanRequest{Params: req.Params, Public: public, Target: req.Target}, Plan: plan}
 			sample := func() (values, sum []float64) {
 				x, g, w := make([]float64, 20), make([]int32, 20), make([]float64, 20)
 				sum = make([]float64, 3)

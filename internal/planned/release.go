@@ -85,8 +85,7 @@ func (r *Release) At(target privacy.Point) sdk.PlanRequest {
 
 // Request is the question to the mechanism once it may read rows.
 func (r *Release) Request() sdk.ReleaseRequest {
-	q := r.At(r.Target)
-	return sdk.ReleaseRequest{Params: q.Params, Public: q.Public, Target: q.Target, InRho: q.InRho, Plan: r.Plan}
+	return sdk.ReleaseRequest{PlanRequest: r.At(r.Target), Plan: r.Plan}
 }
 
 // Event is the event of the release on the sample. It covers all groups together where the

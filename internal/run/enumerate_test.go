@@ -278,7 +278,7 @@ func (w *world) plan(units int) *plan.Priced {
 	if w.lean {
 		for _, r := range p.Draws[0].Releases {
 			r.Public.Cap = nil
-			if r.Plan, err = r.Mech.Plan(w.t.Context(), r.Request().PlanRequest()); err != nil {
+			if r.Plan, err = r.Mech.Plan(w.t.Context(), r.Request().PlanRequest); err != nil {
 				w.t.Fatal(err)
 			}
 		}

@@ -65,7 +65,7 @@ func TestStrataReachCappedTables(t *testing.T) {
 		for _, r := range p.Draws[0].Releases {
 			r.Public.Cap = &sdk.Cap{Groups: 1, Rows: 1}
 			var err error
-			if r.Plan, err = r.Mech.Plan(t.Context(), r.Request().PlanRequest()); err != nil {
+			if r.Plan, err = r.Mech.Plan(t.Context(), r.Request().PlanRequest); err != nil {
 				t.Fatal(err)
 			}
 		}

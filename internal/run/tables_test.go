@@ -314,7 +314,7 @@ func TestBrokenJoinsAreCaught(t *testing.T) {
 				r.Public.Columns[i].Missing = sdk.MissingRefuse
 			}
 			var err error
-			if r.Plan, err = r.Mech.Plan(t.Context(), r.Request().PlanRequest()); err != nil {
+			if r.Plan, err = r.Mech.Plan(t.Context(), r.Request().PlanRequest); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -55,7 +55,7 @@ func TestWeightsAreCharged(t *testing.T) {
 		"the sensitivity of rows that weigh 1": func(p *sdk.Public) { p.Design.MaxWeight = 1.0001 },
 	} {
 		r := w.plan(2).Draws[0].Releases[0]
-		request := r.Request().PlanRequest()
+		request := r.Request().PlanRequest
 		request.Public.Columns = append([]sdk.Column(nil), request.Public.Columns...)
 		honest, charged := w.law([][]row{kinds[1], kinds[0]}), w.law([][]row{kinds[2], kinds[0]})
 		bend(&request.Public)

@@ -34,7 +34,7 @@ func (m *Mechanisms) Witnessed(ctx context.Context, p *planned.Plan) error {
 			if !ok || k.witness == nil {
 				continue
 			}
-			if err := k.witnessed(ctx, r.Request().PlanRequest(), m.from); err != nil {
+			if err := k.witnessed(ctx, r.Request().PlanRequest, m.from); err != nil {
 				return planned.Faulty(ctx, p.Job, r.Index, err)
 			}
 		}

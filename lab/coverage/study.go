@@ -315,7 +315,7 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 			req := r.Request()
 			if change != nil {
 				req.Params = change(req.Params)
-				if req.Plan, err = mechanisms[r.Job.Mechanism].Plan(req.PlanRequest()); err != nil {
+				if req.Plan, err = mechanisms[r.Job.Mechanism].Plan(req.PlanRequest); err != nil {
 					return nil, err
 				}
 			}

@@ -74,7 +74,7 @@ func start(ctx context.Context, name string) (*plugin, error) {
 		p.Close()
 		return nil, err
 	}
-	return &plugin{p, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan}}, nil
+	return &plugin{p, sdk.ReleaseRequest{PlanRequest: req, Plan: plan}}, nil
 }
 
 func (p *plugin) close() { p.p.Close() }

@@ -133,7 +133,7 @@ var errTooMany = errors.New("there are more rows than scores have room for")
 
 // Release counts the magnitudes between candidates and has the host draw one.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	s, err := newSearch(req.PlanRequest())
+	s, err := newSearch(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}

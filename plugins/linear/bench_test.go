@@ -63,7 +63,7 @@ func BenchmarkRows(b *testing.B) {
 			cut.Columns = cut.Columns[:len(plan.Columns)]
 			rows := &again{b: &cut, n: b.N}
 			b.ResetTimer()
-			if _, err := c.m.Release(b.Context(), sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan}, rows, sdktest.NoNoise{}); err != nil {
+			if _, err := c.m.Release(b.Context(), sdk.ReleaseRequest{PlanRequest: req, Plan: plan}, rows, sdktest.NoNoise{}); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/32768, "ns/row")

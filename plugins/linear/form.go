@@ -164,7 +164,7 @@ func (f *Form) rows(sums [][]int64, noises []Noise) iter.Seq[[]float64] {
 
 // Sums returns the form of a request, the noisy sums of its queries, and the noises that were added.
 func Sums(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) (*Form, [][]int64, []Noise, error) {
-	f, claims, err := form(req.PlanRequest(), maker)
+	f, claims, err := form(req.PlanRequest, maker)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -78,7 +78,7 @@ func run(t *testing.T, req sdk.PlanRequest, tab table) (sdk.Result, *bare) {
 	b := &sdk.Batch{Rows: n, Columns: cols, Weights: tab.weights}
 	host := &bare{}
 	res, err := Mechanism{}.Release(context.Background(),
-		sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan}, &oneBatch{batch: b}, host)
+		sdk.ReleaseRequest{PlanRequest: req, Plan: plan}, &oneBatch{batch: b}, host)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 // Release sums every column on its lattice, has the host add the noise, and
 // divides once by public constants.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(req.PlanRequest())
+	l, err := newLayout(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}

@@ -14,7 +14,7 @@ var errOverflow = errors.New("the table is too large")
 // Release reads the column and has the host draw every quantile, in the order of
 // the parameters.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(req.PlanRequest())
+	l, err := newLayout(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}

@@ -65,11 +65,11 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 
 // Release reads the rows and has the host draw.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(req.PlanRequest())
+	l, err := newLayout(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	method, err := l.choose(req.PlanRequest())
+	method, err := l.choose(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}

@@ -13,7 +13,7 @@ var errReports = errors.New("the number of reports is not the public one")
 
 // Release has the host randomize every report and counts them.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(req.PlanRequest())
+	l, err := newLayout(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}

@@ -241,7 +241,7 @@ func (h halvedHost) AddGaussian(ctx context.Context, _ privacy.DiscreteGaussian,
 }
 
 func (h halved) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(req.PlanRequest())
+	l, err := newLayout(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}

@@ -48,7 +48,7 @@ func (present) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 }
 
 func (present) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	event, err := noise(req.PlanRequest())
+	event, err := noise(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}

@@ -418,19 +418,10 @@ type Linear struct {
 	_ struct{}
 }
 
-// ReleaseRequest repeats the plan that was made and what it was made from.
+// ReleaseRequest is the plan that was made, and the request that it was made from.
 type ReleaseRequest struct {
-	Params json.RawMessage
-	Public Public
-	Target privacy.Point
-	InRho  bool // as in the request that the plan was made from
-	Plan   Plan
+	PlanRequest
+	Plan Plan
 
 	_ struct{}
-}
-
-// PlanRequest is the request that the plan was made from, for a mechanism that
-// derives again in Release what it derived in Plan.
-func (r ReleaseRequest) PlanRequest() PlanRequest {
-	return PlanRequest{Params: r.Params, Public: r.Public, Target: r.Target, InRho: r.InRho}
 }

@@ -11,7 +11,7 @@ import (
 // Release keeps the encoded rows in memory and takes the planned steps: draw a
 // batch, sum its clipped gradients, have the host add the noise, move.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(req.PlanRequest())
+	l, err := newLayout(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}

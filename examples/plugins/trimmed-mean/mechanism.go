@@ -107,7 +107,7 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 
 // Release sorts, sums the middle, and has the host add the noise.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(req.PlanRequest())
+	l, err := newLayout(req.PlanRequest)
 	if err != nil {
 		return sdk.Result{}, err
 	}

@@ -100,7 +100,8 @@ type Trial struct {
 
 // NewTrial plans a mechanism on one column of numbers.
 func NewTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target privacy.Point) (*Trial, error) {
-	plan, err := m.Plan(sdk.PlanRequest{Params: params, Public: public, Target: target})
+	req := sdk.PlanRequest{Params: params, Public: public, Target: target}
+	plan, err := m.Plan(req)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +111,7 @@ func NewTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target
 	if c, ok := public.Column(plan.Columns[0]); !ok || c.Type != sdk.Number {
 		return nil, errors.New("only releases of one column of numbers are simulated")
 	}
-	return &Trial{mechanism: m, field: plan.Errors[0].Field,
-		request: sdk.ReleaseRequest{Params: params, Public: public, Target: target, Plan: plan}}, nil
+	return &Trial{mechanism: m, field: plan.Errors[0].Field, request: sdk.ReleaseRequest{PlanRequest: req, Plan: plan}}, nil
 }
 
 // Run releases from values. The host is the dice, or one that looks at what it is asked for.

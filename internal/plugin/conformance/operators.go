@@ -159,7 +159,7 @@ func (x *rehearsal) sums(ctx context.Context, rel *planned.Release, _ bool,
 		return nil, nil
 	}
 	x.tried = true
-	_, err := x.process.Release(ctx, r.PlanRequest(), r.Plan, t.table, sdktest.NoNoise{Rows: t.table.Rows})
+	_, err := x.process.Release(ctx, r.PlanRequest, r.Plan, t.table, sdktest.NoNoise{Rows: t.table.Rows})
 	return nil, err
 }
 
@@ -389,7 +389,7 @@ func (x *rehearsal) compare(ctx context.Context, rel *planned.Release, a, b []sd
 	if x.relation == privacy.AddRemove && len(theirs) > 0 {
 		return &sdktest.Finding{Detail: "a unit that comes changes rows of others"}
 	}
-	req := rel.Request().PlanRequest()
+	req := rel.Request().PlanRequest
 	for i := range a {
 		relation := x.relation
 		if rel.Apart {

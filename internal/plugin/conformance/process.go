@@ -173,7 +173,7 @@ func (p *Process) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pla
 	}
 	p.enter(releasing)
 	b := &bridge{ctx: ctx, to: noise}
-	out.Result, err = plugin.Release(ctx, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},
+	out.Result, err = plugin.Release(ctx, sdk.ReleaseRequest{PlanRequest: req, Plan: plan},
 		func(_ context.Context, w host.RowWriter) error { return feed(w, plan, table) }, b)
 	out.Calls = b.made
 	if err != nil {

@@ -115,7 +115,7 @@ func BenchmarkWrite(b *testing.B) {
 					}
 				})
 				took("builtin", func() {
-					req := sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan}
+					req := sdk.ReleaseRequest{PlanRequest: req, Plan: plan}
 					if _, err := c.builtin.Release(b.Context(), req, &again{own, batches}, sdktest.NoNoise{}); err != nil {
 						b.Fatal(err)
 					}

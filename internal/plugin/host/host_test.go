@@ -59,7 +59,7 @@ func request() sdk.PlanRequest {
 }
 
 func releaseOf(req sdk.PlanRequest, plan sdk.Plan) sdk.ReleaseRequest {
-	return sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan}
+	return sdk.ReleaseRequest{PlanRequest: req, Plan: plan}
 }
 
 // rows is a feed of six rows, in two batches, of which one x and one g are missing.

@@ -76,7 +76,7 @@ func TestQueried(t *testing.T) {
 		}
 	}
 	p.Close()
-	req := sdk.ReleaseRequest{Params: ask.Params, Public: ask.Public, Target: ask.Target, Plan: plan}
+	req := sdk.ReleaseRequest{PlanRequest: ask, Plan: plan}
 	rows := xs([]float64{3, 4}, []float64{10, 99, -7})
 	out, err := p.Release(t.Context(), req, rows, &fakeDrawer{})
 	if err != nil {
@@ -108,7 +108,7 @@ func TestQueriedByGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.Release(t.Context(), sdk.ReleaseRequest{Params: ask.Params, Public: ask.Public, Target: ask.Target, Plan: plan},
+	out, err := p.Release(t.Context(), sdk.ReleaseRequest{PlanRequest: ask, Plan: plan},
 		func(_ context.Context, w RowWriter) error {
 			return w.Write(sdk.Batch{Rows: 4, Columns: []sdk.Values{{Codes: []int32{1, 0, 2, -1}}, {Float64: []float64{2, 3, 4, 5}}}})
 		}, &fakeDrawer{})

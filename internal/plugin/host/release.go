@@ -82,7 +82,7 @@ type release struct {
 }
 
 func (p *Plugin) newRelease(req sdk.ReleaseRequest, desc sdk.Description, drawer Drawer) (*release, error) {
-	if err := req.Plan.Check(sdk.PlanRequest{Params: req.Params, Public: req.Public, Target: req.Target}); err != nil {
+	if err := req.Plan.Check(req.PlanRequest); err != nil {
 		return nil, err
 	}
 	if err := p.uncapped(desc, req.Public); err != nil {

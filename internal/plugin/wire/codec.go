@@ -266,21 +266,17 @@ func toLinear(l *Linear) *sdk.Linear {
 // FromReleaseRequest returns the message that starts a release of a mechanism,
 // without the lane and the channel for noise.
 func FromReleaseRequest(mechanism string, r sdk.ReleaseRequest) (*ReleaseRequest, error) {
-	var w words
-	plan, err := FromPlan(r.Plan)
-	m := &ReleaseRequest{Mechanism: mechanism, Params: r.Params, Public: w.public(r.Public), Target: fromPoint(r.Target), InRho: r.InRho,
-		Plan: plan}
-	if err != nil {
+	q, err := FromPlanRequest(mechanism, r.PlanRequest)
+	plan, wrong := FromPlan(r.Plan)
+	if err = errors.Join(err, wrong); err != nil {
 		return nil, err
 	}
-	return m, errors.Join(w.err, finite(m))
+	return &ReleaseRequest{Mechanism: q.Mechanism, Params: q.Params, Public: q.Public, Target: q.Target, InRho: q.InRho, Plan: plan}, nil
 }
 
 // ToReleaseRequest is the inverse of FromReleaseRequest.
 func ToReleaseRequest(m *ReleaseRequest) (sdk.ReleaseRequest, error) {
-	var w words
-	plan, err := ToPlan(m.GetPlan())
-	r := sdk.ReleaseRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget()),
-		InRho: m.GetInRho(), Plan: plan}
-	return r, errors.Join(err, w.err, finite(m))
+	q, err := ToPlanRequest(&PlanRequest{Params: m.GetParams(), Public: m.GetPublic(), Target: m.GetTarget(), InRho: m.GetInRho()})
+	plan, wrong := ToPlan(m.GetPlan())
+	return sdk.ReleaseRequest{PlanRequest: q, Plan: plan}, errors.Join(err, wrong)
 }

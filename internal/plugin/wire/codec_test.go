@@ -45,7 +45,7 @@ var (
 		Queries: []sdk.Query{{Cells: []sdk.Split{{Value: "g", Texts: []string{"a"}, Count: 3}}, Norm: 2,
 			Coordinates: []sdk.Coordinate{{Value: "x", Low: -1, High: 2, Lattice: 0.5}}}}, Noise: "laplace",
 	}
-	someRelease = sdk.ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, InRho: true, Plan: somePlan}
+	someRelease = sdk.ReleaseRequest{PlanRequest: someRequest, Plan: somePlan}
 )
 
 // filled fails the test if v, or anything inside it, has its zero value: a field

@@ -156,7 +156,7 @@ func (r *replayer) cutOff(ctx context.Context, m sdk.Mechanism, table []record) 
 			v = broken("panic", "when the row stream is cut off: %v", p)
 		}
 	}()
-	_, err = m.Release(ctx, sdk.ReleaseRequest{Params: r.req.Params, Public: r.req.Public, Target: r.req.Target, Plan: r.plan},
+	_, err = m.Release(ctx, sdk.ReleaseRequest{PlanRequest: r.req, Plan: r.plan},
 		&cut{*rows}, NoNoise{Rows: len(table)})
 	if err == nil {
 		return broken("rows-error", "the row stream broke off, and a result was returned all the same")

@@ -242,9 +242,7 @@ func (s inProcess) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pl
 	}
 	err = func() (err error) {
 		defer panicked(&err)
-		out.Result, err = s.m.Release(ctx, sdk.ReleaseRequest{
-			Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan,
-		}, rows, host)
+		out.Result, err = s.m.Release(ctx, sdk.ReleaseRequest{PlanRequest: req, Plan: plan}, rows, host)
 		return err
 	}()
 	out.Calls = h.made

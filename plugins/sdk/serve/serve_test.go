@@ -96,7 +96,7 @@ func TestServerIgnoresUnknownFields(t *testing.T) {
 	if r, err := s.Plan(context.Background(), req); err != nil || r.GetPlan() == nil {
 		t.Errorf("%v, %v", r, err)
 	}
-	start, err := wire.FromReleaseRequest("a", sdk.ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, Plan: somePlan})
+	start, err := wire.FromReleaseRequest("a", sdk.ReleaseRequest{PlanRequest: someRequest, Plan: somePlan})
 	if err != nil {
 		t.Fatal(err)
 	}
