@@ -47,7 +47,7 @@ func TestEveryMechanismOnEveryDraw(t *testing.T) {
 	releases := map[string]string{
 		"count":               "mechanism: count, params: {}",
 		"count-by":            "mechanism: count, params: {by: g}",
-		"sum":                 "mechanism: count, params: {sum: x}",
+		"sum":                 "mechanism: sum, params: {column: x}",
 		"mean":                "mechanism: mean, params: {column: x}",
 		"median":              "mechanism: median, params: {column: x}",
 		"sgd":                 "mechanism: sgd, params: {target: x, features: [z], model: linear, steps: 3}",

@@ -59,7 +59,7 @@ func TestReleasesAreToldInOrder(t *testing.T) {
 		var e events
 		path := write(t, tinyJob, "TABLE", data, "replace-one\n  size: 4", "add-remove",
 			"{name: r, ", "{name: slow, mechanism: median, params: {column: x}, guarantee: {epsilon: 0.1}}\n"+
-				"  - {name: b, mechanism: count, params: {}, guarantee: {epsilon: 0.1}}\n  - {name: a, mechanism: count, params: {sum: x}, guarantee: {epsilon: 0.1}}\n  - {name: r, ",
+				"  - {name: b, mechanism: count, params: {}, guarantee: {epsilon: 0.1}}\n  - {name: a, mechanism: sum, params: {column: x}, guarantee: {epsilon: 0.1}}\n  - {name: r, ",
 			"guarantee: {epsilon: 1}", "guarantee: {epsilon: 0.1}")
 		if _, err := runWith(t, path, func(o *pipeline.Options) { o.Observer = &e }); err != nil {
 			t.Fatal(err)

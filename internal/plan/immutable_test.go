@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	total "github.com/dprelease/dprelease/plugins/sum"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -116,12 +117,12 @@ func TestKeptGroupsInASampleOfFixedSize(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			req := sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"region"}`), Target: share,
+			req := sdk.PlanRequest{Params: []byte(`{"column":"x","by":"region","noise":"laplace"}`), Target: share,
 				Public: planned.Facts(j, design, []privacy.Relation{privacy.ReplaceOne}, &job.Release{})}
 			for i := range req.Public.Columns {
 				req.Public.Columns[i].Immutable = req.Public.Columns[i].Immutable || broken && req.Public.Columns[i].Name == "region"
 			}
-			plan, err := count.Mechanism{}.Plan(req)
+			plan, err := total.Mechanism{}.Plan(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +181,7 @@ func TestCellsOfStrata(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := count.Mechanism{}.Plan(sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"` + by + `"}`), Target: share,
+		plan, err := total.Mechanism{}.Plan(sdk.PlanRequest{Params: []byte(`{"column":"x","noise":"laplace","by":"` + by + `"}`), Target: share,
 			Public: planned.Facts(j, design, []privacy.Relation{privacy.ReplaceOne}, &job.Release{})})
 		if err != nil {
 			t.Fatal(err)

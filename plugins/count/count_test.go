@@ -47,20 +47,16 @@ func codes(c ...int32) sdk.Values { return sdk.Values{Codes: c} }
 func TestTableOfKnownCounts(t *testing.T) {
 	sex, region := category("sex", "f", "m"), category("region", "n", "s", "w")
 	tab := sdktest.Table{Rows: 6, Columns: map[string]sdk.Values{
-		"sex": codes(0, 1, 1, 0, 1, 1), "region": codes(2, 0, 0, 2, 1, 0), "x": {Float64: []float64{1, 2, 3, -4, 5, 0.5}},
+		"sex": codes(0, 1, 1, 0, 1, 1), "region": codes(2, 0, 0, 2, 1, 0),
 	}}
-	x := sdk.Column{Name: "x", Type: sdk.Number, Lower: -4, Upper: 10, Missing: sdk.MissingRefuse}
 	for params, want := range map[string][]float64{
 		`{}`:                                   {6},
 		`{"by":"sex"}`:                         {2, 4},
 		`{"by":["sex","region"]}`:              {0, 0, 2, 3, 1, 0},
 		`{"by":["region","sex"]}`:              {0, 3, 0, 1, 2, 0},
-		`{"sum":"x"}`:                          {7.5},
-		`{"sum":"x","by":"sex"}`:               {-3, 10.5},
 		`{"by":["region"],"noise":"gaussian"}`: {3, 1, 2},
-		`{"sum":"x","by":"region"}`:            {5.5, 5, -3},
 	} {
-		out, err := sdktest.Run(Mechanism{}, request(params, 0, sex, region, x), tab, nil)
+		out, err := sdktest.Run(Mechanism{}, request(params, 0, sex, region), tab, nil)
 		if err != nil {
 			t.Fatal(params, err)
 		}
@@ -133,19 +129,20 @@ func TestLatticeHoldsTheLargestTable(t *testing.T) {
 		largest int64
 		epsilon float64
 	}{{0, 1}, {0, 1e9}, {1 << 40, 1}, {1 << 50, 0.01}, {7, 1e12}} {
-		req := request(`{"sum":"x"}`, 0, sdk.Column{Name: "x", Type: sdk.Number, Lower: -5, Upper: 3, Missing: sdk.MissingRefuse})
-		req.Public.Design.LargestCount, req.Target.Epsilon = c.largest, c.epsilon
-		l, err := newQuery(req)
+		req := request(`{}`, 0)
+		req.Public.Design = sdk.Design{Kind: "multistage", MinWeight: 1, MaxWeight: 7.3, LargestCount: c.largest}
+		req.Target.Epsilon = c.epsilon
+		l, err := newLayout(req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		low, _ := l.lattice.Ends(-5, 3)
+		most := l.lattice.Value(1, 7.3)
 		records := float64(c.largest)
 		if c.largest == 0 {
 			records = 0x1p32
 		}
-		if total := -float64(low) * records; total > 0x1p62 || low == 0 {
-			t.Errorf("%+v: a record is %d steps, all records are %g", c, low, total)
+		if total := float64(most) * records; total > 0x1p62 || most == 0 {
+			t.Errorf("%+v: a record is %d steps, all records are %g", c, most, total)
 		}
 	}
 }
@@ -164,7 +161,6 @@ func TestRefusals(t *testing.T) {
 		"name":            {request(`{"by":"estimate"}`, 0, named), "rename"},
 		"no column":       {request(`{"by":"z"}`, 0), "not declared"},
 		"cells":           {request(`{"by":["g","h"]}`, 0, big, other), "more than"},
-		"sum of groups":   {request(`{"sum":"g"}`, 0, fixed), "declared number"},
 		"gaussian, pure": {func() sdk.PlanRequest {
 			r := request(`{"noise":"gaussian"}`, 0)
 			r.Target.Delta = 0

@@ -1,11 +1,11 @@
-// Package count is the mechanism that releases a table of counts, or of sums, by
+// Package count is the mechanism that releases a table of counts by
 // groups of public domains.
 //
 // # Contract
 //
-// Every record adds one, or its clipped value, to the cell of its group; the
-// vector of all cells is one query. It moves by at most A, the largest magnitude
-// of one record's contribution, in L1 norm when a record comes or goes, and by at
+// Every record adds its weight to the cell of its group; the
+// vector of all cells is one query. It moves by at most A, the largest weight, in L1 norm
+// when a record comes or goes, and by at
 // most 2A when one is replaced: it may leave one cell and enter another (P11). A
 // cell of the public domain is released whether or not a record is in it, so that
 // which cells are listed says nothing.

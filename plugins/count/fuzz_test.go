@@ -12,7 +12,7 @@ import (
 // formed or spends more than its target.
 func FuzzParams(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `{"by":"g"}`, `{"by":["g","h"],"consistent":false}`, `{"by":null}`, `{"by":[null]}`, `{"by":["g","g"]}`, `{"sum":"x"}`, `{"sum":"x","by":"g"}`, `[]`, `{`,
+		`{}`, `{"by":"g"}`, `{"by":["g","h"],"consistent":false}`, `{"by":null}`, `{"by":[null]}`, `{"by":["g","g"]}`, `{"by":"g","noise":"auto"}`, `[]`, `{`,
 	} {
 		f.Add(s, 1.0, -1.0, 3.0)
 	}

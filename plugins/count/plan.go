@@ -1,26 +1,28 @@
 package count
 
 import (
-	"math"
+	"errors"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Mechanism is the table of counts or sums. Its zero value is ready for use.
+// Mechanism is the table of counts. Its zero value is ready for use.
 type Mechanism = linear.Mechanism[statistic]
 
 type statistic struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (statistic) Describe() sdk.Description {
-	return linear.Describe("count", "1.1.0", "counts or sums by groups of public domains", schema)
+	return linear.Describe("count", "1.2.0", "counts by groups of public domains", schema)
 }
 
 // layout follows from public facts alone; Release derives it again.
 type layout struct {
-	*shape
+	params
 	public   sdk.Public
+	cells    linear.Cells
+	units    sdk.Units
 	weights  linear.Weights
 	lattice  linear.Lattice
 	additive *linear.Additive
@@ -28,7 +30,7 @@ type layout struct {
 
 // Form makes the statistic of a request.
 func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
-	l, err := newQuery(req)
+	l, err := newLayout(req)
 	if err != nil {
 		return nil, err
 	}
@@ -38,63 +40,55 @@ func (statistic) Form(req sdk.PlanRequest) (*linear.Form, error) {
 	}, nil
 }
 
-// newQuery is the layout without its noise.
-func newQuery(req sdk.PlanRequest) (*layout, error) {
-	s, err := parse(req)
-	if err != nil {
+func newLayout(req sdk.PlanRequest) (l *layout, err error) {
+	pub := req.Public
+	l = &layout{public: pub}
+	if err := sdk.DecodeParams(req.Params, &l.params); err != nil {
 		return nil, err
 	}
-	w, known := linear.WeightsOf(req.Public.Design)
-	if !known {
+	if l.Noise, err = linear.NoiseOf(l.Noise, linear.Usual(req)); err != nil {
+		return nil, err
+	}
+	if l.cells, err = linear.NewCells(pub, l.By, own...); err != nil {
+		return nil, err
+	}
+	if l.units = l.cells.Units(pub); l.cells.N > 1 && pub.Design.Kind == "stratified" && !l.units.Leaves {
+		l.units.Switches = true // the counts of strata are public; jobs that ask for them keep their noise
+	}
+	if pub.Population > 0 && !l.units.Switches && !l.units.Leaves {
+		return nil, errors.New("these counts are public under replace-one: a neighbour changes neither the number of records nor their groups")
+	}
+	var known bool
+	if l.weights, known = linear.WeightsOf(pub.Design); !known {
 		return nil, linear.ErrScale
 	}
-	l := &layout{shape: s, public: req.Public, weights: w}
-	l.lattice = linear.NewLattice(0, l.step(req.Target.Epsilon), w.Least, w.Most)
-	if err := l.Interval.CheckClustered(req.Public, l.cells, l.values()...); err != nil {
+	if err := l.Interval.CheckClustered(pub, l.cells); err != nil {
 		return nil, err
 	}
-	// A row adds one to its cell, or its value.
-	low, high, column := 1.0, 1.0, (*sdk.Column)(nil)
-	if l.Sum != "" {
-		low, high, column = l.sum.Lower, l.sum.Upper, &l.sum
-	}
-	l.additive, err = linear.NewAdditive(l.lattice, low, high, column, l.cells, req, l.Interval, l.Noise)
+	l.lattice = linear.NewLattice(0, l.step(req.Target.Epsilon), l.weights.Least, l.weights.Most)
+	l.additive, err = linear.NewAdditive(l.lattice, 1, 1, nil, l.cells, req, l.Interval, l.Noise)
 	return l, err
 }
 
-// step is 1 for unweighted counts, and about a millionth of the noise for sums, weighted counts and
+// step is 1 for unweighted counts, and about a millionth of the noise for weighted counts and
 // counts whose squares by cluster would be too coarse in whole rows.
 func (l *layout) step(epsilon float64) float64 {
-	if l.Sum == "" && l.weights.Most == 1 && l.weights.Least == 1 && !l.Interval.Clustered() {
+	most := l.weights.Most
+	if most == 1 && l.weights.Least == 1 && !l.Interval.Clustered() {
 		return 1
 	}
-	// How far one row can move the sums, before rounding.
-	low, high := 0.0, l.weights.Most
-	if l.Sum != "" {
-		low, high = l.weights.Most*l.sum.Lower, l.weights.Most*l.sum.Upper
-	}
-	most := math.Max(math.Max(-low, high), math.Max(-high, low))
-	moves := most * float64(l.units.Groups) * float64(l.units.Rows)
-	if linear.OnlyReplace(l.public) && !l.units.Leaves && !l.units.Switches && l.Sum != "" && l.weights.Most == 1 {
-		moves = high - low
-	}
+	moves := most * float64(l.units.Groups) * float64(l.units.Rows) // of one unit, before rounding
 	return linear.Step(most, moves/epsilon, linear.MostRows(l.public))
 }
 
 func (l *layout) unit() float64 { return l.lattice.Step * l.weights.Scale }
 
 func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
-	// Without noise a cell is weight·Σ w·z, where z is what one unit adds to that cell. Each
-	// of the unit's rows adds 1 in a count and its value in a sum.
-	rows := float64(l.units.Rows / l.public.Cap.Each())
-	facts := &sdk.Linear{Low: 0, High: rows, Scale: l.weights.Scale}
-	if l.Sum != "" {
-		facts.Adds, facts.Low, facts.High = l.Sum, rows*math.Min(0, l.sum.Lower), rows*math.Max(0, l.sum.Upper)
-		if len(l.cells.Groups) == 0 && !l.units.Leaves {
-			facts.Column, facts.Low, facts.High = l.Sum, l.sum.Lower, l.sum.Upper
-		}
-	}
+	// Without noise a cell is weight·Σ w·z, where z is how many rows one unit adds to that cell.
+	facts := &sdk.Linear{Low: 0, High: float64(l.units.Rows / l.public.Cap.Each()), Scale: l.weights.Scale}
 	n := noises[0]
-	return []sdk.ExpectedError{{Field: "estimate", NoiseSD: l.unit() * n.SD, Half95: l.unit() * n.Tail(0.05), Note: "each cell", Linear: facts,
-		Unsure: l.additive.Unsure(n, l.unit()/l.lattice.Step)}}
+	return []sdk.ExpectedError{{
+		Field: sdk.EstimateField, NoiseSD: l.unit() * n.SD, Half95: l.unit() * n.Tail(0.05), Note: "each cell",
+		Linear: facts, Unsure: l.additive.Unsure(n, l.unit()/l.lattice.Step),
+	}}
 }

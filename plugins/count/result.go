@@ -7,23 +7,21 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
+const consistentField = "consistent"
+
 // output are the columns of the release beside the groups.
 func (l *layout) output() []sdk.Field {
-	what, statistic := "the number of records", sdk.StatisticCount
-	if l.Sum != "" {
-		what, statistic = "the sum of "+l.Sum, sdk.StatisticTotal
-	}
-	fields := l.Interval.WithError(linear.Estimating(statistic, linear.Fields(what, l.unit())))
+	fields := l.Interval.WithError(linear.Estimating(sdk.StatisticCount, linear.Fields("the number of records", l.unit())))
 	fields[0].Doc += ", scaled to the population"
 	if l.adjusts() {
 		fields = append(fields,
-			linear.Number("consistent", "post-processing of the estimates: not negative, and adding up to the public number of records"))
+			linear.Number(consistentField, "post-processing of the estimates: not negative, and adding up to the public number of records"))
 	}
 	return fields
 }
 
 // adjusts reports whether the consistent column is released.
-func (l *layout) adjusts() bool { return l.Sum == "" && (l.Consistent == nil || *l.Consistent) }
+func (l *layout) adjusts() bool { return l.Consistent == nil || *l.Consistent }
 
 // total is the public number of records that the cells must add up to, 0 where
 // there is none.

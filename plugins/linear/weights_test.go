@@ -57,7 +57,7 @@ func TestUnitsOfASurvey(t *testing.T) {
 		params string
 		least  float64
 	}{
-		{sum.Mechanism{}, `"column":"y"}`, 0.999}, {mean.Mechanism{}, `"column":"y"}`, 0.999}, {count.Mechanism{}, `"sum":"y"}`, 0.999},
+		{sum.Mechanism{}, `"column":"y"}`, 0.999}, {mean.Mechanism{}, `"column":"y"}`, 0.999}, {count.Mechanism{}, `"consistent":true}`, 0.999},
 		{ratio.Mechanism{}, `"numerator":"y","denominator":"x"}`, 0.999}, {variance.Mechanism{}, `"column":"y"}`, 0.7},
 		{proportion.Mechanism{}, `"column":"y","from":115}`, 0.999}, {histogram.Mechanism{}, `"column":"y","edges":[100,110,130]}`, 0.999},
 		{sum.Mechanism{}, `"column":"y","interval":{"level":95,"square":1,"weighted":true,"replacement":true}}`, 0.6},

@@ -77,7 +77,7 @@ func TestExtremes(t *testing.T) {
 		params    []string
 	}{
 		{mean.Mechanism{}, []string{`{"column":"x"}`, `{"columns":["x","y"]}`, `{"column":"x","by":"g"}`, `{"column":"x","noise":"gaussian"}`, `{"columns":["x","y"],"by":"g","noise":"gaussian"}`}},
-		{counts.Mechanism{}, []string{`{"sum":"x"}`, `{"by":"g"}`, `{"by":["g","h"]}`, `{"sum":"x","by":"g"}`, `{"sum":"x","by":["h"],"noise":"gaussian"}`, `{"by":"g","noise":"gaussian"}`, `{}`}},
+		{counts.Mechanism{}, []string{`{"by":"g"}`, `{"by":["g","h"]}`, `{"by":"g","noise":"gaussian"}`, `{}`}},
 		{sum.Mechanism{}, []string{`{"column":"x"}`, `{"column":"x","by":"g"}`, `{"column":"y","by":["g","h"],"noise":"gaussian"}`}},
 		{proportion.Mechanism{}, []string{`{"column":"g","values":"a"}`, `{"column":"x","from":0,"by":"g"}`, `{"column":"h","values":["a","b"],"by":"h"}`}},
 		{ratio.Mechanism{}, []string{`{"numerator":"x","denominator":"y"}`, `{"numerator":"y","denominator":"x","by":"g"}`}},
