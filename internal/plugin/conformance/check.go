@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"time"
 
@@ -197,7 +196,10 @@ func Small(ctx context.Context, s sdktest.Subject, jobs []sdk.PlanRequest) ([]sd
 	for _, req := range jobs {
 		accepted := 0
 		for _, n := range []int64{1, 8, 40} {
-			small := shrunk(req, n)
+			small, public := req, sdktest.Size(req)
+			if public > n {
+				small = sdktest.Resized(req, n)
+			}
 			_, err := s.Plan(ctx, small)
 			if err != nil && !errors.Is(err, sdktest.ErrRefused) {
 				return nil, err
@@ -206,7 +208,7 @@ func Small(ctx context.Context, s sdktest.Subject, jobs []sdk.PlanRequest) ([]sd
 				out = append(out, small)
 				accepted++
 			}
-			if small.Public.Population == req.Public.Population && small.Public.Design == req.Public.Design {
+			if public <= n {
 				break // there was nothing to bring down
 			}
 		}
@@ -215,30 +217,4 @@ func Small(ctx context.Context, s sdktest.Subject, jobs []sdk.PlanRequest) ([]sd
 		}
 	}
 	return out, nil
-}
-
-// shrunk is req for a sample of n records.
-func shrunk(req sdk.PlanRequest, n int64) sdk.PlanRequest {
-	p := &req.Public
-	d := &p.Design
-	size := d.SampleSize
-	if size == 0 {
-		size = p.Population
-	}
-	if size == 0 || size <= n {
-		return req
-	}
-	by := float64(n) / float64(size)
-	scaled := func(x int64) int64 {
-		if x == 0 {
-			return 0
-		}
-		return max(1, int64(math.Round(float64(x)*by)))
-	}
-	p.Population, d.SampleSize, d.LargestCount = scaled(p.Population), scaled(d.SampleSize), scaled(d.LargestCount)
-	if d.SampleSize > 0 && p.Population > 0 && d.EqualWeights {
-		d.Rate = float64(d.SampleSize) / float64(p.Population)
-		d.MinWeight, d.MaxWeight = 1/d.Rate, 1/d.Rate
-	}
-	return req
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -133,42 +132,17 @@ func moves(a, b [][]int64) string {
 	return fmt.Sprint(all)
 }
 
-// grown is the request for a table, or a sample, of crowdRows, and whether the public size is smaller.
-func grown(req sdk.PlanRequest) (sdk.PlanRequest, bool) {
-	p, d := &req.Public, &req.Public.Design
-	size := max(d.SampleSize, d.LargestCount)
-	if size == 0 || size >= crowdRows {
-		return req, false
-	}
-	everyone := d.LargestCount == p.Population
-	if p.Population > 0 && d.Rate > 0 && d.EqualWeights {
-		p.Population = int64(math.Ceil(crowdRows / d.Rate))
-	} else if p.Population > 0 {
-		p.Population = p.Population * crowdRows / size
-	}
-	if d.SampleSize > 0 {
-		d.SampleSize = crowdRows
-	}
-	if d.LargestCount > 0 {
-		d.LargestCount = crowdRows
-	}
-	if everyone && d.LargestCount > 0 {
-		d.LargestCount = p.Population
-	}
-	return req, true
-}
-
 // whole checks a linear mechanism, with small tables and with large ones.
 func (r *replayer) whole(ctx context.Context, out *Report, g *generator, claimed []privacy.Relation, sizes int, first bool) {
 	pool, ok := r.linear(ctx, out, g)
-	req, small := grown(r.req)
 	if !ok || sizes <= 0 {
 		return
 	}
-	if !small {
+	if size := Size(r.req); size == 0 || size >= crowdRows {
 		r.large(ctx, out, g, pool, sizes, first)
 		return
 	}
+	req := Resized(r.req, crowdRows)
 	plan, err := r.subject.Plan(ctx, req)
 	if err != nil {
 		return // such a size is not for it, and is refused

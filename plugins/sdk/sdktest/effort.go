@@ -118,13 +118,10 @@ const (
 
 // many tries a few pairs of large tables, for faults that appear only beyond a thousand rows.
 func (r *replayer) many(ctx context.Context, out *Report, d sdk.Description, rng *rand.Rand) {
-	req := r.req
-	if p := &req.Public; p.Design.SampleSize > 0 || p.Population > 0 {
-		if p.Design.Kind != "full" {
-			return
-		}
-		p.Population, p.Design.SampleSize, p.Design.LargestCount = manyRows, manyRows, manyRows
+	if Size(r.req) > 0 && r.req.Public.Design.Kind != "full" {
+		return
 	}
+	req := Resized(r.req, manyRows)
 	plan, err := r.subject.Plan(ctx, req)
 	if err != nil || d.SelfNoising {
 		return

@@ -1,11 +1,13 @@
 package sdktest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -164,6 +166,26 @@ func publics(d sdk.Description) []sdk.Public {
 		out = append(out, known[0], known[2])
 	}
 	return out
+}
+
+// Size is the public number of records of the sample, or the most that it holds, or else that of the table; 0 where none is public.
+func Size(req sdk.PlanRequest) int64 {
+	return cmp.Or(req.Public.Design.SampleSize, req.Public.Design.LargestCount, req.Public.Population)
+}
+
+// Resized is the request for n records in the place of its Size, at the same rate. Where there is none it is the request itself.
+func Resized(req sdk.PlanRequest, n int64) sdk.PlanRequest {
+	p, d, by := &req.Public, &req.Public.Design, float64(n)/float64(Size(req))
+	for _, size := range []*int64{&p.Population, &d.SampleSize, &d.LargestCount} {
+		if *size > 0 {
+			*size = max(1, int64(math.Round(float64(*size)*by)))
+		}
+	}
+	if d.SampleSize > 0 && p.Population > 0 && d.EqualWeights {
+		d.Rate = float64(d.SampleSize) / float64(p.Population)
+		d.MinWeight, d.MaxWeight = 1/d.Rate, 1/d.Rate
+	}
+	return req
 }
 
 // accepter returns a function that reports whether the schema accepts parameters; none at
