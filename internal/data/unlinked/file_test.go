@@ -2,7 +2,6 @@ package unlinked
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -95,37 +94,6 @@ func TestEveryPlace(t *testing.T) {
 	}
 	if _, err := Open(raw, key[1:]); err == nil {
 		t.Error("a short key is taken")
-	}
-}
-
-func TestStreamsLieBesideEachOther(t *testing.T) {
-	f := made(t, t.TempDir())
-	streams, want := []Stream{f.Stream(), f.Stream(), f.Stream()}, make([][]byte, 3)
-	for i := range 40_000 {
-		at, b := i%2, []byte(fmt.Sprintf("record %d;", i))
-		want[at] = append(want[at], b...)
-		if _, err := streams[at].Write(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range streams {
-		s := &streams[i]
-		if s.Empty() != (i == 2) {
-			t.Errorf("stream %d is empty, or not", i)
-		}
-		if err := s.End(); err != nil {
-			t.Fatal(err)
-		}
-		r, got := s.Reader(1<<12), make([]byte, len(want[i]))
-		if err := r.Fill(got); err != nil || !bytes.Equal(got, want[i]) {
-			t.Errorf("stream %d has other bytes: %v", i, err)
-		}
-		if more, err := r.More(); more || err != nil {
-			t.Errorf("stream %d goes on: %v", i, err)
-		}
-		if err := r.Fill(make([]byte, 1)); !errors.Is(err, ErrUnusable) {
-			t.Errorf("behind the end of stream %d: %v", i, err)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package units
 
 import (
-	"encoding/binary"
 	"unsafe"
 
 	"github.com/dprelease/dprelease/internal/data/unlinked"
@@ -21,8 +20,14 @@ type Sorter struct {
 
 // sortedRows are the rows of a part, in pages of whole rows: the first pages on the disk, the others in memory.
 type sortedRows struct {
-	unlinked.Stream
-	pages [][]uint32
+	stored []storedPage
+	pages  [][]uint32
+}
+
+// storedPage is the place of a page on the disk.
+type storedPage struct {
+	at    int64
+	words int
 }
 
 // pageWords is the number of words of a page. A longer row has a page of its own.
@@ -61,7 +66,7 @@ func asBytes[T uint32 | int32 | uint64](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
 
-// spill writes all pages to the disk, each behind its length.
+// spill writes all pages to the disk.
 func (s *Sorter) spill() (err error) {
 	if s.disk == nil {
 		if s.disk, err = unlinked.New(s.dir); err != nil {
@@ -70,52 +75,30 @@ func (s *Sorter) spill() (err error) {
 	}
 	for _, i := range s.filled {
 		p := &s.parts[i]
-		if p.File() == nil {
-			p.Stream = s.disk.Stream()
-		}
 		for _, page := range p.pages {
-			if _, err := p.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(page)))); err != nil {
+			at, err := s.disk.Append(asBytes(page))
+			if err != nil {
 				return err
 			}
-			if _, err := p.Write(asBytes(page)); err != nil {
-				return err
-			}
+			p.stored = append(p.stored, storedPage{at, len(page)})
 		}
 		p.pages = nil
-		if err := p.End(); err != nil {
-			return err
-		}
 	}
 	s.held, s.filled = 0, s.filled[:0]
 	return nil
 }
 
-// spillBuffer is the number of bytes that are read at once.
-const spillBuffer = 1 << 16
-
 // Each visits the rows of a part, a page at a time. Several goroutines may call it.
 func (s *Sorter) Each(part int, visit func(rows []uint32) error) error {
-	p := &s.parts[part]
-	if !p.Empty() {
-		r, page, size := p.Reader(spillBuffer), []uint32(nil), make([]uint32, 1)
-		for {
-			more, err := r.More()
-			if err != nil {
-				return err
-			}
-			if !more {
-				break
-			}
-			if err := r.Fill(asBytes(size)); err != nil {
-				return err
-			}
-			page = fit(page, int(size[0]))
-			if err := r.Fill(asBytes(page[:size[0]])); err != nil {
-				return err
-			}
-			if err := visit(page[:size[0]]); err != nil {
-				return err
-			}
+	p, room := &s.parts[part], []uint32(nil)
+	for _, stored := range p.stored {
+		room = fit(room, stored.words)
+		page := room[:stored.words]
+		if err := s.disk.Fill(asBytes(page), stored.at); err != nil {
+			return err
+		}
+		if err := visit(page); err != nil {
+			return err
 		}
 	}
 	for _, page := range p.pages {
