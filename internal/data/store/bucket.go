@@ -32,16 +32,13 @@ type Bucket struct {
 // Listed is an entry of a listing.
 type Listed = call.Listed
 
-// schemes are those of the stores that the companion speaks to.
-var schemes = []string{"s3", "gs", "azblob"}
-
 // Open opens the bucket of an address, and returns the key.
 func Open(ctx context.Context, text string) (*Bucket, string, error) {
 	root, key, options, ok := address.Split(text)
 	if !ok {
 		return nil, "", ErrAddress
 	}
-	if scheme, _, _ := strings.Cut(root, "://"); !slices.Contains(schemes, scheme) {
+	if scheme, _, _ := strings.Cut(root, "://"); !slices.Contains(address.Known, scheme) {
 		return nil, "", ErrDriver
 	}
 	if options != "" {

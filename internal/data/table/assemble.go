@@ -9,20 +9,13 @@ import (
 type assembler struct {
 	columns []Values
 	shapes  []shape
-	memory  []columnMemory
-}
-
-type columnMemory struct {
-	f64   []float64
-	i64   []int64
-	codes []int32
-	valid []byte
+	memory  []vec // of each column, to be used again
 }
 
 func (a *assembler) init(t *Table, cols []int) {
 	a.columns = make([]Values, len(cols))
 	a.shapes = make([]shape, len(cols))
-	a.memory = make([]columnMemory, len(cols))
+	a.memory = make([]vec, len(cols))
 	for i, c := range cols {
 		col := &t.columns[c]
 		a.columns[i] = Values{Kind: col.Kind, Scale: col.Scale, Unit: col.Unit, Unsigned: col.Unsigned}
@@ -69,7 +62,7 @@ func (a *assembler) column(col int, spans []span, rows int) {
 	}
 }
 
-func (a *assembler) view(out *Values, mem *columnMemory, s shape, v *vec, from, rows int) {
+func (a *assembler) view(out *Values, mem *vec, s shape, v *vec, from, rows int) {
 	switch s {
 	case asFloat64:
 		out.Float64 = v.f64[from : from+rows]

@@ -65,11 +65,13 @@ func (u *unpacker) unpack(codec int8, dst, src []byte) error {
 			return errUnpack
 		}
 		return readExactly(u.brotli, dst)
-	case pagewalk.LZ4Raw:
+	case pagewalk.LZ4Raw, pagewalk.LZ4Hadoop:
+		// The deprecated codec has frames, or the bare block that some writers store under the same name.
+		if codec == pagewalk.LZ4Hadoop && unpackFrames(dst, src) {
+			return nil
+		}
 		n, err := lz4.UncompressBlock(src, dst)
 		return exactly(dst[:max(n, 0)], err, dst)
-	case pagewalk.LZ4Hadoop:
-		return unpackHadoop(dst, src)
 	}
 	return fail(CodeUnsupported, "", "a codec that is not read here (lzo or unknown)")
 }
@@ -208,19 +210,7 @@ func exactly(out []byte, err error, dst []byte) error {
 	return nil
 }
 
-// unpackHadoop reads the deprecated codec LZ4: Hadoop's frames (two big-endian lengths, then a block), or the bare block
-// that some writers store under the same name.
-func unpackHadoop(dst, src []byte) error {
-	if unpackFrames(dst, src) {
-		return nil
-	}
-	n, err := lz4.UncompressBlock(src, dst)
-	if err != nil || n != len(dst) {
-		return errUnpack
-	}
-	return nil
-}
-
+// unpackFrames reads Hadoop's frames: two big-endian lengths, then a block.
 func unpackFrames(dst, src []byte) bool {
 	for len(src) >= 8 {
 		size, stored := binary.BigEndian.Uint32(src), binary.BigEndian.Uint32(src[4:])

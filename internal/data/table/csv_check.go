@@ -191,7 +191,7 @@ func (f *csvFile) verify(ctx context.Context, cols []int, _ int) error {
 	}
 	err = f.each(ctx, next, func(b *csvBlock, text []byte, c *cellDigests) error {
 		if xxh3.Hash128(text) != b.sum {
-			return errReread
+			return errChanged
 		}
 		return f.digest(b, text, of, c)
 	})

@@ -124,16 +124,14 @@ func (r *csvRows) unpack(m *arena) (err error) {
 // read skips to a block and reads it.
 func (s *csvStream) read(b *csvBlock, to []byte) error {
 	if _, err := io.CopyN(io.Discard, s.r, b.off-s.at); err != nil {
-		return errReread
+		return errChanged
 	}
 	if _, err := io.ReadFull(s.r, to); err != nil {
-		return errReread
+		return errChanged
 	}
 	s.at = b.off + int64(b.size)
 	return nil
 }
-
-var errReread = fail(CodeChanged, "", "the file changed while it was read")
 
 // kept reports whether opening the file kept the values of all columns.
 func (r *csvRows) kept() bool {
@@ -172,11 +170,11 @@ func (r *csvRows) cut(w *worker) (err error) {
 			return err
 		}
 		if _, err = f.f.ReadAt(text, b.off); err != nil {
-			return errReread
+			return errChanged
 		}
 	}
 	if xxh3.Hash128(text) != b.sum {
-		return errReread
+		return errChanged
 	}
 	row := 0
 	return f.rows(text, func(fields []string) error {

@@ -18,14 +18,12 @@ type localFile struct {
 	// The lock of handles guards these.
 	h       *os.File // nil while it is closed
 	readers int
-	last    int // when it was last asked for
 }
 
 // handles are the local files that are open, of all tables of the process.
 var handles struct {
 	sync.Mutex
-	open []*localFile
-	now  int
+	open []*localFile // as they were opened
 }
 
 // maxHandles is the number of files that stay open while nobody reads them.
@@ -50,8 +48,6 @@ func (f *localFile) take() (*os.File, error) {
 			return nil, err
 		}
 	}
-	handles.now++
-	f.last = handles.now
 	f.readers++
 	return f.h, nil
 }
@@ -62,18 +58,12 @@ func (f *localFile) give() {
 	f.readers--
 }
 
-// open opens the file, and closes the one that nobody has asked for longest where there are too many. The first time, it
-// notes which file this is.
+// open opens the file, and closes the one that was opened first, of those that nobody reads, where there are too many. The first
+// time, it notes which file this is.
 func (f *localFile) open() error {
 	if len(handles.open) >= maxHandles {
-		oldest := -1
-		for i, other := range handles.open {
-			if other.readers == 0 && (oldest < 0 || other.last < handles.open[oldest].last) {
-				oldest = i
-			}
-		}
-		if oldest >= 0 {
-			_ = handles.open[oldest].shut()
+		if i := slices.IndexFunc(handles.open, func(other *localFile) bool { return other.readers == 0 }); i >= 0 {
+			_ = handles.open[i].shut()
 		}
 	}
 	h, err := file.Open(f.path)

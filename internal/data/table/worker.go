@@ -8,6 +8,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/dprelease/dprelease/internal/guard"
 )
 
 // worker decodes pieces on one goroutine.
@@ -21,13 +23,12 @@ type worker struct {
 }
 
 // guarded turns a panic of f into an error. It drops the panic's text, which may quote the data.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = fail(CodeCorrupt, "", "the file cannot be decoded")
-		}
-	}()
-	return f()
+func guarded(f func() error) error {
+	err := guard.Do(f)
+	if err == guard.ErrPanic {
+		return fail(CodeCorrupt, "", "the file cannot be decoded")
+	}
+	return err
 }
 
 // about adds a file and a place in it to an error.

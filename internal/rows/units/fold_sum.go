@@ -29,37 +29,31 @@ func newGrains(lower, upper float64) grains {
 // add rounds a value to the nearest grain, limits it to 2^limitBits grains, and adds it to a sum of two words.
 func (g grains) add(sum []uint64, x float64) {
 	x *= g.scale // exact, or below half a grain, or beyond the limit
-	if math.Abs(x) < 1<<62 {
-		n := int64(math.RoundToEven(x))
-		var carry uint64
-		sum[0], carry = bits.Add64(sum[0], uint64(n), 0)
-		sum[1] += uint64(n>>63) + carry
-		return
+	n := int64(math.RoundToEven(x))
+	lo, hi := uint64(n), uint64(n>>63)
+	if math.Abs(x) >= 1<<62 {
+		lo, hi = large(x)
 	}
-	addWords(sum, large(x)...)
+	var carry uint64
+	sum[0], carry = bits.Add64(sum[0], lo, 0)
+	sum[1] += hi + carry
 }
 
 // large converts a whole number of at least 2^62 to 128 bits.
-func large(x float64) []uint64 {
+func large(x float64) (lo, hi uint64) {
 	const limit = 1 << limitBits
 	m, e := math.Frexp(math.Min(math.Abs(x), limit))
 	n, shift := uint64(m*(1<<53)), e-53 // 10 to 38
-	lo, hi := n<<shift, n>>(64-shift)
+	lo, hi = n<<shift, n>>(64-shift)
 	if x < 0 {
-		lo, hi = negate(lo, hi)
+		return negate(lo, hi)
 	}
-	return []uint64{lo, hi}
+	return lo, hi
 }
 
 func negate(lo, hi uint64) (uint64, uint64) {
 	lo, carry := bits.Add64(^lo, 1, 0)
 	return lo, ^hi + carry
-}
-
-func addWords(sum []uint64, words ...uint64) {
-	var carry uint64
-	sum[0], carry = bits.Add64(sum[0], words[0], 0)
-	sum[1] += words[1] + carry
 }
 
 // value divides a sum by n and rounds the exact quotient once, to the nearest float64, ties to even.
@@ -73,18 +67,10 @@ func (g grains) value(sum []uint64, n uint64) float64 {
 		return 0
 	}
 	// With its top bit set, the quotient by n has at least 64 bits: more than a float64 keeps.
-	shift := bits.LeadingZeros64(hi)
-	if hi == 0 {
-		shift = 64 + bits.LeadingZeros64(lo)
-	}
-	lo, hi = shifted(lo, hi, shift)
+	lo, hi, shift := topped(lo, hi)
 	qhi, r := hi/n, hi%n
 	qlo, r := bits.Div64(r, lo, n)
-	top := bits.LeadingZeros64(qhi)
-	if qhi == 0 {
-		top = 64 + bits.LeadingZeros64(qlo)
-	}
-	qlo, qhi = shifted(qlo, qhi, top)
+	qlo, qhi, top := topped(qlo, qhi)
 	if qlo|r != 0 {
 		qhi |= 1 // the low bits only decide ties
 	}
@@ -98,9 +84,12 @@ func (g grains) value(sum []uint64, n uint64) float64 {
 	return x
 }
 
-func shifted(lo, hi uint64, by int) (uint64, uint64) {
-	if by >= 64 {
-		lo, hi, by = 0, lo, by-64
+// topped shifts a number that is not zero so that its top bit is set, and returns by how much.
+func topped(lo, hi uint64) (uint64, uint64, int) {
+	moved := 0
+	if hi == 0 {
+		lo, hi, moved = 0, lo, 64
 	}
-	return lo << by, hi<<by | lo>>(64-by)
+	by := bits.LeadingZeros64(hi)
+	return lo << by, hi<<by | lo>>(64-by), moved + by
 }
