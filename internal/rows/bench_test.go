@@ -32,9 +32,9 @@ func benchTable(b *testing.B) *table.Table {
 	}
 	var nodes []parquet.Node
 	for _, name := range []string{"miles", "hours", "borough"} {
-		node := parquet.NewPrimitiveNode(name, parquet.Repetitions.Optional, parquet.Types.Double, 0)
+		node := parquet.NewNode(name, parquet.Repetitions.Optional, parquet.NoLogicalType, parquet.Types.Double, 0)
 		if name == "borough" {
-			node = parquet.NewPrimitiveNodeLogical(name, parquet.Repetitions.Optional, parquet.StringLogicalType(), parquet.Types.ByteArray, 0)
+			node = parquet.NewNode(name, parquet.Repetitions.Optional, parquet.StringLogicalType, parquet.Types.ByteArray, 0)
 		}
 		nodes = append(nodes, node)
 	}

@@ -144,11 +144,11 @@ func testkit(s style, all []column, valid []bool, rows int) []byte {
 	var nodes []ours.Node
 	var parts []ours.Column
 	for _, c := range all {
-		note := ours.NoLogicalType()
+		note := ours.NoLogicalType
 		if c.text {
-			note = ours.StringLogicalType()
+			note = ours.StringLogicalType
 		}
-		node := ours.NewPrimitiveNodeLogical(c.name, rep, note, ours.Type(c.typ), 0)
+		node := ours.NewNode(c.name, rep, note, ours.Type(c.typ), 0)
 		nodes = append(nodes, node)
 		parts = append(parts, ours.Column{Node: node, Encoding: ours.Encoding(c.encoding), Values: c.ours, Valid: valid})
 	}

@@ -20,7 +20,7 @@ import (
 
 // writeFloats writes one float64 column, snappy, in row groups of groupRows.
 func writeFloats(w io.Writer, rows, groupRows int) error {
-	node := parquet.NewPrimitiveNode("x", parquet.Repetitions.Optional, parquet.Types.Double, 0)
+	node := parquet.NewNode("x", parquet.Repetitions.Optional, parquet.NoLogicalType, parquet.Types.Double, 0)
 	out := parquet.NewWriter(w, parquet.Style{Codec: parquet.Codecs.Snappy}, []parquet.Node{node})
 	r := rand.New(rand.NewPCG(1, 2))
 	values := make([]float64, groupRows)
@@ -97,7 +97,7 @@ func BenchmarkExamine(b *testing.B) {
 		floats[i], ints[i] = r.NormFloat64(), r.Int64N(1<<40)
 	}
 	node := func(name string, typ parquet.Type) parquet.Node {
-		return parquet.NewPrimitiveNode(name, parquet.Repetitions.Optional, typ, 0)
+		return parquet.NewNode(name, parquet.Repetitions.Optional, parquet.NoLogicalType, typ, 0)
 	}
 	types, each := parquet.Types, parquet.Encodings
 	few := textColumn("few", n, each.Plain, func(i int) string { return fmt.Sprint("group ", i*i%50) })

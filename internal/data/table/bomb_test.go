@@ -79,7 +79,7 @@ func textColumn(name string, n int, encoding parquet.Encoding, text func(i int) 
 	for i := range values {
 		values[i] = parquet.ByteArray(text(i))
 	}
-	node := parquet.NewPrimitiveNodeLogical(name, parquet.Repetitions.Required, parquet.StringLogicalType(), parquet.Types.ByteArray, -1)
+	node := parquet.NewNode(name, parquet.Repetitions.Required, parquet.StringLogicalType, parquet.Types.ByteArray, -1)
 	return genColumn{node: node, values: values, encoding: encoding}
 }
 
@@ -91,7 +91,7 @@ func TestBombs(t *testing.T) {
 		[]genColumn{textColumn("s", 10_000, parquet.Encodings.DeltaByteArray, func(i int) string { return long + fmt.Sprint(i) })})
 	zstd := writeParquet(t, style{codec: parquet.Codecs.Zstd, groups: []int{2000}, pageSize: 1 << 30},
 		[]genColumn{textColumn("s", 2000, 0, func(i int) string { return fmt.Sprint(i) + long })})
-	node := parquet.NewPrimitiveNodeLogical("d", parquet.Repetitions.Required, parquet.NewDecimalLogicalType(70, 2), parquet.Types.FixedLenByteArray, 32)
+	node := parquet.NewNode("d", parquet.Repetitions.Required, parquet.NewDecimalLogicalType(70, 2), parquet.Types.FixedLenByteArray, 32)
 	decimals := writeParquet(t, style{codec: parquet.Codecs.Zstd, groups: []int{2_000_000}, pageSize: 1 << 30},
 		[]genColumn{{node: node, values: slices.Repeat([]parquet.FixedLenByteArray{make([]byte, 32)}, 2_000_000), encoding: parquet.Encodings.ByteStreamSplit}})
 	for name, data := range map[string][]byte{
@@ -126,7 +126,7 @@ func runLengths(t *testing.T, columns int) []byte {
 	const n = 1 << 24
 	var cols []genColumn
 	for i := range columns {
-		node := parquet.NewPrimitiveNode(fmt.Sprintf("c%02d", i), parquet.Repetitions.Optional, parquet.Types.Double, 0)
+		node := parquet.NewNode(fmt.Sprintf("c%02d", i), parquet.Repetitions.Optional, parquet.NoLogicalType, parquet.Types.Double, 0)
 		cols = append(cols, genColumn{node: node, values: make([]float64, 8), valid: make([]bool, 8)})
 	}
 	base := writeParquet(t, style{codec: parquet.Codecs.Uncompressed, groups: []int{8}}, cols)
@@ -204,7 +204,7 @@ func TestLargeFilesThatAreHonest(t *testing.T) {
 	}
 	var cols []genColumn
 	for i := range 10 {
-		node := parquet.NewPrimitiveNode(fmt.Sprintf("c%d", i), parquet.Repetitions.Required, parquet.Types.Double, 0)
+		node := parquet.NewNode(fmt.Sprintf("c%d", i), parquet.Repetitions.Required, parquet.NoLogicalType, parquet.Types.Double, 0)
 		values := make([]float64, n)
 		for k := range values {
 			values[k] = float64(k*k%1000) + float64(i)

@@ -28,7 +28,7 @@ func control(t testing.TB, codec parquet.Codec, optional, dict, v2 bool, enc par
 		x[i] = float64(i)
 	}
 	node := func(name string, typ parquet.Type) parquet.Node {
-		return parquet.NewPrimitiveNode(name, rep, typ, 0)
+		return parquet.NewNode(name, rep, parquet.NoLogicalType, typ, 0)
 	}
 	cols := []genColumn{{node: node("x", parquet.Types.Double), values: x, valid: valid}}
 	switch y.(type) {

@@ -104,17 +104,17 @@ func TestRarerTypes(t *testing.T) {
 		valid[i] = i%9 != 0
 	}
 	logical := func(name string, l parquet.Annotation, typ parquet.Type, size int) parquet.Node {
-		return parquet.NewPrimitiveNodeLogical(name, opt, l, typ, size)
+		return parquet.NewNode(name, opt, l, typ, size)
 	}
 	T := parquet.Types
 	cols := []genColumn{
-		{node: logical("half", parquet.Float16LogicalType(), T.FixedLenByteArray, 2), values: half, valid: valid},
+		{node: logical("half", parquet.Float16LogicalType, T.FixedLenByteArray, 2), values: half, valid: valid},
 		{node: logical("wide", parquet.NewDecimalLogicalType(38, 10), T.FixedLenByteArray, 16), values: wide, valid: valid},
 		{node: logical("blob", parquet.NewDecimalLogicalType(18, 3), T.ByteArray, -1), values: blob, valid: valid},
 		{node: logical("blobdelta", parquet.NewDecimalLogicalType(18, 3), T.ByteArray, -1), values: blob, valid: valid, encoding: parquet.Encodings.DeltaLengthByteArray},
 		{node: logical("u64", parquet.NewIntLogicalType(64, false), T.Int64, -1), values: u64, valid: valid},
 		{node: logical("d32", parquet.NewDecimalLogicalType(9, 2), T.Int32, -1), values: d32, valid: valid},
-		{node: logical("uuid", parquet.UUIDLogicalType(), T.FixedLenByteArray, 16), values: wide, valid: valid},
+		{node: logical("uuid", parquet.UUIDLogicalType, T.FixedLenByteArray, 16), values: wide, valid: valid},
 	}
 	want := []wantColumn{
 		{name: "half", f64: whalf, valid: valid}, {name: "wide", f64: wwide, valid: valid}, {name: "blob", i64: wblob, valid: valid},

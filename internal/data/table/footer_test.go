@@ -78,7 +78,8 @@ const (
 func saysSigned(data []byte) bool {
 	_, footer := footerOf(data)
 	n := footer.field(2).list[1].field(convertedType)
-	return n != nil && parquet.ConvertedInt8 <= int(n.num) && int(n.num) <= parquet.ConvertedInt64
+	const ofInt8, ofInt64 = 15, 18
+	return n != nil && ofInt8 <= int(n.num) && int(n.num) <= ofInt64
 }
 
 // withSign returns what a column of unsigned numbers of 32 bits holds where the highest bit is taken for a sign.

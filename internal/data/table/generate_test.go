@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
 	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
@@ -152,7 +153,7 @@ func generated(n int, nulls float64, r *rand.Rand) (cols []genColumn, want []wan
 		rep = parquet.Repetitions.Optional
 	}
 	add := func(name string, logical parquet.Annotation, typ parquet.Type, length int, enc parquet.Encoding, values any, w wantColumn) {
-		node := parquet.NewPrimitiveNodeLogical(name, rep, logical, typ, length)
+		node := parquet.NewNode(name, rep, logical, typ, length)
 		if nulls > 0 {
 			w.valid = make([]bool, n)
 			for i := range w.valid {
@@ -166,7 +167,7 @@ func generated(n int, nulls float64, r *rand.Rand) (cols []genColumn, want []wan
 		cols = append(cols, genColumn{node: node, encoding: enc, values: values, valid: w.valid})
 		want = append(want, w)
 	}
-	T, E, none := parquet.Types, parquet.Encodings, parquet.NoLogicalType()
+	T, E, none := parquet.Types, parquet.Encodings, parquet.NoLogicalType
 	f64, f32 := make([]float64, n), make([]float32, n)
 	wide32, i32, i64, u32, small := make([]float64, n), make([]int32, n), make([]int64, n), make([]int32, n), make([]int32, n)
 	w32, w64, wu32, wsmall := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
@@ -218,14 +219,14 @@ func generated(n int, nulls float64, r *rand.Rand) (cols []genColumn, want []wan
 	add("i64delta", none, T.Int64, -1, E.DeltaBinaryPacked, i64, wantColumn{i64: w64})
 	add("u32", parquet.NewIntLogicalType(32, false), T.Int32, -1, plain, u32, wantColumn{i64: wu32})
 	add("small", parquet.NewIntLogicalType(8, true), T.Int32, -1, plain, small, wantColumn{i64: wsmall})
-	add("date", parquet.DateLogicalType(), T.Int32, -1, plain, small, wantColumn{i64: wsmall})
-	add("stamp", parquet.NewTimestampLogicalType(true, parquet.TimeUnitMicros), T.Int64, -1, E.DeltaBinaryPacked, i64, wantColumn{i64: w64})
+	add("date", parquet.DateLogicalType, T.Int32, -1, plain, small, wantColumn{i64: wsmall})
+	add("stamp", parquet.NewTimestampLogicalType(true, pagewalk.Micros), T.Int64, -1, E.DeltaBinaryPacked, i64, wantColumn{i64: w64})
 	add("bool", none, T.Boolean, -1, plain, bools, wantColumn{i64: wbools})
 	add("boolrle", none, T.Boolean, -1, E.RLE, bools, wantColumn{i64: wbools})
-	add("text", parquet.StringLogicalType(), T.ByteArray, -1, plain, texts, wantColumn{texts: wtexts})
-	add("textlen", parquet.StringLogicalType(), T.ByteArray, -1, E.DeltaLengthByteArray, texts, wantColumn{texts: wtexts})
-	add("textdelta", parquet.StringLogicalType(), T.ByteArray, -1, E.DeltaByteArray, texts, wantColumn{texts: wtexts})
-	add("few", parquet.StringLogicalType(), T.ByteArray, -1, plain, few, wantColumn{texts: wfew})
+	add("text", parquet.StringLogicalType, T.ByteArray, -1, plain, texts, wantColumn{texts: wtexts})
+	add("textlen", parquet.StringLogicalType, T.ByteArray, -1, E.DeltaLengthByteArray, texts, wantColumn{texts: wtexts})
+	add("textdelta", parquet.StringLogicalType, T.ByteArray, -1, E.DeltaByteArray, texts, wantColumn{texts: wtexts})
+	add("few", parquet.StringLogicalType, T.ByteArray, -1, plain, few, wantColumn{texts: wfew})
 	add("dec", parquet.NewDecimalLogicalType(18, 4), T.FixedLenByteArray, 9, plain, dec, wantColumn{i64: wdec})
 	add("decsplit", parquet.NewDecimalLogicalType(18, 4), T.FixedLenByteArray, 9, E.ByteStreamSplit, dec, wantColumn{i64: wdec})
 	add("int96", none, T.Int96, -1, plain, i96, wantColumn{i64: w96})

@@ -120,7 +120,7 @@ func prefixed(t *testing.T, codec parquet.Codec, groups, pages, texts int) []byt
 		rest += fmt.Sprintf("%08d", i)
 	}
 	body := slices.Concat(parquet.Deltas(shared, 128, 4, true), parquet.Deltas(added, 128, 4, true), []byte(rest))
-	node := parquet.NewPrimitiveNodeLogical("s", parquet.Repetitions.Required, parquet.StringLogicalType(), parquet.Types.ByteArray, 0)
+	node := parquet.NewNode("s", parquet.Repetitions.Required, parquet.StringLogicalType, parquet.Types.ByteArray, 0)
 	column := parquet.Column{Node: node, Encoding: parquet.Encodings.DeltaByteArray, Bodies: slices.Repeat([][]byte{body}, pages)}
 	var b bytes.Buffer
 	w := parquet.NewWriter(&b, parquet.Style{Codec: codec}, []parquet.Node{node})

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
 	"github.com/dprelease/dprelease/internal/testkit/parquet"
 )
 
 // oneColumn writes a Parquet file with one column x of whole numbers.
 func oneColumn(t *testing.T, path string, values ...int64) {
 	t.Helper()
-	node := parquet.NewPrimitiveNode("x", parquet.Repetitions.Required, parquet.Types.Int64, 0)
+	node := parquet.NewNode("x", parquet.Repetitions.Required, parquet.NoLogicalType, parquet.Types.Int64, 0)
 	write(t, path, writeParquet(t, style{codec: parquet.Codecs.Uncompressed, groups: []int{len(values)}}, []genColumn{{node: node, values: values}}))
 }
 
@@ -187,19 +188,19 @@ func TestPartitionFolders(t *testing.T) {
 func TestFilesThatDiffer(t *testing.T) {
 	dir := t.TempDir()
 	leaf := func(name string, l parquet.Annotation, typ parquet.Type) parquet.Node {
-		return parquet.NewPrimitiveNodeLogical(name, parquet.Repetitions.Required, l, typ, -1)
+		return parquet.NewNode(name, parquet.Repetitions.Required, l, typ, -1)
 	}
-	T, none := parquet.Types, parquet.NoLogicalType()
+	T, none := parquet.Types, parquet.NoLogicalType
 	x := func(v ...int64) genColumn { return genColumn{node: leaf("x", none, T.Int64), values: v} }
-	stamp := func(u int, v ...int64) genColumn {
+	stamp := func(u pagewalk.Unit, v ...int64) genColumn {
 		return genColumn{node: leaf("t", parquet.NewTimestampLogicalType(true, u), T.Int64), values: v}
 	}
 	float := func(name string, v ...float64) genColumn {
 		return genColumn{node: leaf(name, none, T.Double), values: v}
 	}
 	s := style{groups: []int{2}}
-	write(t, filepath.Join(dir, "1.parquet"), writeParquet(t, s, []genColumn{x(1, 2), stamp(parquet.TimeUnitMillis, 1, 2), float("A", 1, 2), float("only", 1, 2)}))
-	write(t, filepath.Join(dir, "2.parquet"), writeParquet(t, s, []genColumn{float("a", 3, 4), stamp(parquet.TimeUnitMicros, 3, 4), x(3, 4)}))
+	write(t, filepath.Join(dir, "1.parquet"), writeParquet(t, s, []genColumn{x(1, 2), stamp(pagewalk.Millis, 1, 2), float("A", 1, 2), float("only", 1, 2)}))
+	write(t, filepath.Join(dir, "2.parquet"), writeParquet(t, s, []genColumn{float("a", 3, 4), stamp(pagewalk.Micros, 3, 4), x(3, 4)}))
 	if got, err := rowsOf(t, dir, "x"); err != nil || !slices.Equal(got, []int64{1, 2, 3, 4}) {
 		t.Error(got, err)
 	}
@@ -229,7 +230,7 @@ func TestSeveralFilesInOne(t *testing.T) {
 		refused(t, CodeCorrupt, slices.Concat(a, b))
 		refused(t, CodeCorrupt, slices.Concat(b, a, b))
 	}
-	node := parquet.NewPrimitiveNode("x", parquet.Repetitions.Required, parquet.Types.Int64, 0)
+	node := parquet.NewNode("x", parquet.Repetitions.Required, parquet.NoLogicalType, parquet.Types.Int64, 0)
 	plain := func(v int64) []byte {
 		return writeParquet(t, style{codec: parquet.Codecs.Uncompressed, groups: []int{3}}, []genColumn{{node: node, values: []int64{v, v, v}}})
 	}

@@ -3,5 +3,5 @@
 //
 // # What it may import
 //
-// Package compact, for the encoding of footers, and the codecs.
+// Packages compact and pagewalk, for the encoding of footers and its units, and the codecs.
 package parquet

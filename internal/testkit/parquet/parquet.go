@@ -13,6 +13,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/dprelease/dprelease/internal/data/table/compact"
+	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
 )
 
 // The values of columns that Go has no type for.
@@ -75,40 +76,25 @@ type Annotation struct {
 
 func none() *compact.Struct { return new(compact.Struct) }
 
-// NoLogicalType leaves the values as they are stored.
-func NoLogicalType() Annotation { return Annotation{converted: -1} }
-
-// StringLogicalType makes text of byte arrays.
-func StringLogicalType() Annotation { return Annotation{logical: none().Struct(1, none())} }
+// The annotations that have no parameters.
+var (
+	NoLogicalType      = Annotation{converted: -1}
+	StringLogicalType  = Annotation{logical: none().Struct(1, none())}
+	DateLogicalType    = Annotation{converted: 6, logical: none().Struct(6, none())}
+	UUIDLogicalType    = Annotation{converted: -1, logical: none().Struct(14, none())}
+	Float16LogicalType = Annotation{converted: -1, logical: none().Struct(15, none())}
+)
 
 // NewDecimalLogicalType makes decimals.
 func NewDecimalLogicalType(precision, scale int) Annotation {
 	return Annotation{converted: 5, scale: scale, precision: precision, logical: none().Struct(5, none().Int32(1, scale).Int32(2, precision))}
 }
 
-// DateLogicalType makes dates.
-func DateLogicalType() Annotation {
-	return Annotation{converted: 6, logical: none().Struct(6, none())}
-}
-
-// The units of timestamps.
-const (
-	TimeUnitMillis = 1
-	TimeUnitMicros = 2
-	TimeUnitNanos  = 3
-)
-
 // NewTimestampLogicalType makes timestamps.
-func NewTimestampLogicalType(utc bool, unit int) Annotation {
-	converted := map[int]int{TimeUnitMillis: 9, TimeUnitMicros: 10, TimeUnitNanos: -1}[unit]
-	return Annotation{converted: converted, logical: none().Struct(8, none().Bool(1, utc).Struct(2, none().Struct(unit, none())))}
+func NewTimestampLogicalType(utc bool, unit pagewalk.Unit) Annotation {
+	converted := map[pagewalk.Unit]int{pagewalk.Millis: 9, pagewalk.Micros: 10, pagewalk.Nanos: -1}[unit]
+	return Annotation{converted: converted, logical: none().Struct(8, none().Bool(1, utc).Struct(2, none().Struct(int(unit), none())))}
 }
-
-// The converted types of signed whole numbers.
-const (
-	ConvertedInt8  = 15
-	ConvertedInt64 = 18
-)
 
 // NewIntLogicalType makes whole numbers of a width.
 func NewIntLogicalType(bits int, signed bool) Annotation {
@@ -119,23 +105,8 @@ func NewIntLogicalType(bits int, signed bool) Annotation {
 	return Annotation{converted: converted, logical: none().Struct(10, none().Byte(1, int8(bits)).Bool(2, signed))}
 }
 
-// UUIDLogicalType makes identifiers.
-func UUIDLogicalType() Annotation {
-	return Annotation{converted: -1, logical: none().Struct(14, none())}
-}
-
-// Float16LogicalType makes floats of 16 bits.
-func Float16LogicalType() Annotation {
-	return Annotation{converted: -1, logical: none().Struct(15, none())}
-}
-
-// NewPrimitiveNode describes a column without an annotation. length counts for values of a fixed length.
-func NewPrimitiveNode(name string, r Repetition, typ Type, length int) Node {
-	return Node{name, r, typ, length, NoLogicalType()}
-}
-
-// NewPrimitiveNodeLogical describes a column.
-func NewPrimitiveNodeLogical(name string, r Repetition, note Annotation, typ Type, length int) Node {
+// NewNode describes a column. length counts for values of a fixed length.
+func NewNode(name string, r Repetition, note Annotation, typ Type, length int) Node {
 	return Node{name, r, typ, length, note}
 }
 
