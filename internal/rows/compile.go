@@ -2,6 +2,7 @@ package rows
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -25,11 +26,7 @@ func (e *Evaluator) numbers(n *formula.Node) numberFn {
 		s := e.slot(n.Column)
 		return func(b *block, _ []float64) ([]float64, bool) { s.get(b); return s.numbers, s.clean }
 	case formula.Literal, formula.Null:
-		all := make([]float64, step)
-		fill(all, n.Number)
-		if n.Op == formula.Null {
-			fill(all, nan)
-		}
+		all := constant(n, n.Number, nan)
 		return func(b *block, _ []float64) ([]float64, bool) { return all[:b.n], n.Op == formula.Literal }
 	case formula.If:
 		cond, a, c := e.choice(n), e.numbers(n.Args[1]), e.numbers(n.Args[2])
@@ -44,11 +41,10 @@ func (e *Evaluator) numbers(n *formula.Node) numberFn {
 		if n.Args[0].Type == formula.Bool {
 			return e.boolNumbers(n.Args[0])
 		}
-		value := numberOf
+		eval, values, room := e.codes(n.Args[0]), parsedBy(formula.ParseNumber, nan), make([]int32, step)
 		if n.Op == formula.Size {
-			value = func(text string) float64 { return float64(len([]rune(text))) }
+			values.value = func(text string) float64 { return float64(len([]rune(text))) }
 		}
-		eval, values, room := e.codes(n.Args[0]), &perText[float64]{missing: nan, value: value}, make([]int32, step)
 		return func(b *block, dst []float64) ([]float64, bool) {
 			codes, dict := eval(b, room[:b.n])
 			values.fill(dst, dict, codes)
@@ -69,6 +65,14 @@ func (e *Evaluator) numbers(n *formula.Node) numberFn {
 		eval = arithmetic(n.Op, eval, e.numbers(arg))
 	}
 	return eval
+}
+
+// constant holds the value of a literal, or that of Null, for a step.
+func constant[T any](n *formula.Node, literal, null T) []T {
+	if n.Op == formula.Null {
+		literal = null
+	}
+	return slices.Repeat([]T{literal}, step)
 }
 
 func unary(op formula.Op, eval numberFn) numberFn {
@@ -236,11 +240,7 @@ func (e *Evaluator) wholes(n *formula.Node) wholeFn {
 		s := e.slot(n.Column)
 		return func(b *block, _ []int64) []int64 { return s.get(b).wholes }
 	case formula.Literal, formula.Null:
-		all := make([]int64, step)
-		fill(all, n.Whole)
-		if n.Op == formula.Null {
-			fill(all, none)
-		}
+		all := constant(n, n.Whole, none)
 		return func(b *block, _ []int64) []int64 { return all[:b.n] }
 	case formula.If:
 		cond, a, c := e.choice(n), e.wholes(n.Args[1]), e.wholes(n.Args[2])
@@ -292,11 +292,7 @@ func (e *Evaluator) moments(n *formula.Node) wholeFn {
 			return dst
 		}
 	}
-	values := &perText[int64]{missing: none, value: dayOf}
-	if n.Op == formula.ToTimestamp {
-		values.value = momentOf
-	}
-	eval, room := e.codes(arg), make([]int32, step)
+	eval, values, room := e.codes(arg), wholesOf(n.Type), make([]int32, step)
 	return func(b *block, dst []int64) []int64 {
 		codes, dict := eval(b, room[:b.n])
 		values.fill(dst, dict, codes)
@@ -311,11 +307,7 @@ func (e *Evaluator) codes(n *formula.Node) codeFn {
 		s := e.slot(n.Column)
 		return func(b *block, _ []int32) ([]int32, *texts) { s.get(b); return s.codes, s.texts }
 	case formula.Literal, formula.Null:
-		all, dict := make([]int32, step), newTexts([]string{n.Text})
-		if n.Op == formula.Null {
-			fill(all, -1)
-			dict = newTexts(nil)
-		}
+		all, dict := constant(n, int32(0), -1), newTexts([]string{n.Text})
 		return func(b *block, _ []int32) ([]int32, *texts) { return all[:b.n], dict }
 	}
 	cond, left, right := e.choice(n), e.codes(n.Args[1]), e.codes(n.Args[2])

@@ -12,15 +12,12 @@ import (
 func loader(s *slot, at int) func(b *block) {
 	switch s.Type {
 	case formula.Number:
-		own, parsed := make([]float64, step), &perText[float64]{missing: nan, value: numberOf}
+		own, parsed := make([]float64, step), parsedBy(formula.ParseNumber, nan)
 		return func(b *block) {
 			s.numbers, s.clean = loadNumbers(own[:b.n], &b.columns[at], b, parsed, &s.texts)
 		}
 	case formula.Date, formula.Timestamp:
-		own, parsed := make([]int64, step), &perText[int64]{missing: none, value: dayOf}
-		if s.Type == formula.Timestamp {
-			parsed.value = momentOf
-		}
+		own, parsed := make([]int64, step), wholesOf(s.Type)
 		return func(b *block) {
 			s.wholes = own[:b.n]
 			loadWholes(s.wholes, &b.columns[at], b, s.Type, parsed, &s.texts)
@@ -146,27 +143,6 @@ func loadTruth(t truth, v *table.Values, b *block, yes, no *perText[byte], dict 
 			t.no[i/8] &= keep
 		}
 	}
-}
-
-func numberOf(text string) float64 {
-	if x, ok := formula.ParseNumber(text); ok {
-		return x
-	}
-	return nan
-}
-
-func dayOf(text string) int64 {
-	if d, ok := formula.ParseDate(text); ok {
-		return d
-	}
-	return none
-}
-
-func momentOf(text string) int64 {
-	if m, ok := formula.ParseTimestamp(text); ok {
-		return m
-	}
-	return none
 }
 
 // allValid reports whether no row of the step is null. A step begins with a whole byte of the bitmap.

@@ -67,12 +67,7 @@ func (e *Evaluator) lines(l *Lookup) *slot {
 		}
 		return s
 	}
-	found := &perText[int32]{missing: -1, value: func(text string) int32 {
-		if line, ok := l.texts[text]; ok {
-			return line
-		}
-		return -1
-	}}
+	found := parsedBy(func(text string) (line int32, ok bool) { line, ok = l.texts[text]; return line, ok }, -1)
 	s.fill = func(b *block) {
 		s.codes = own[:b.n]
 		on.get(b)

@@ -67,31 +67,23 @@ func drop[T int32 | int64 | float64](o *output, values []T, b *block, missing T)
 	if !o.missing {
 		o.missing = true
 		o.valid = sized(o.valid, (o.rows+7)/8)
-		for from := 0; from < o.rows; from += step {
-			o.there(from, min(step, o.rows-from), nil)
+		fill(o.valid, 0xff)
+		if last := o.rows % 8; last > 0 {
+			o.valid[len(o.valid)-1] = 1<<last - 1
 		}
 	}
-	var w [step / 64]uint64
-	ones(w[:words(b.n)], b.n)
-	known(w[:words(b.n)], values, missing)
-	o.there(b.from, b.n, w[:])
-	for k := range words(b.n) {
-		gone := ^w[k]
-		for lo := k * 64; gone != 0; gone &= gone - 1 {
-			if i := lo + bits.TrailingZeros64(gone); i < b.n {
+	var room [step / 64]uint64
+	w := room[:words(b.n)]
+	ones(w, b.n)
+	known(w, values, missing)
+	toBytes(o.valid[b.from/8:(b.from+b.n+7)/8], w)
+	for k, there := range w {
+		for gone := ^there; gone != 0; gone &= gone - 1 {
+			if i := 64*k + bits.TrailingZeros64(gone); i < b.n {
 				values[i] = 0
 			}
 		}
 	}
-}
-
-// there writes which rows of a step are there. nil means all.
-func (o *output) there(from, n int, w []uint64) {
-	if w == nil {
-		w = make([]uint64, words(n))
-		ones(w, n)
-	}
-	toBytes(o.valid[from/8:(from+n+7)/8], w)
 }
 
 func (o *output) values() table.Values {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
 // texts is a dictionary. Its address stands for its content: perText and pair keep their results as long as it is the same.
@@ -29,6 +30,24 @@ type perText[T any] struct {
 	values  []T
 	missing T
 	value   func(text string) T
+}
+
+// parsedBy makes a perText whose values parse reads. What it cannot read is missing.
+func parsedBy[T any](parse func(text string) (T, bool), missing T) *perText[T] {
+	return &perText[T]{missing: missing, value: func(text string) T {
+		if v, ok := parse(text); ok {
+			return v
+		}
+		return missing
+	}}
+}
+
+// wholesOf makes a perText that reads dates or timestamps.
+func wholesOf(t formula.Type) *perText[int64] {
+	if t == formula.Timestamp {
+		return parsedBy(formula.ParseTimestamp, none)
+	}
+	return parsedBy(formula.ParseDate, none)
 }
 
 // fill sets the value of each row.
