@@ -125,7 +125,7 @@ func TestUnlistedKeys(t *testing.T) {
 		names = append(names, row["town"].(string))
 		seen[row["town"].(string)] = row["estimate"].(float64)
 	}
-	shown := map[string]string{"line\nend": `line\nend`, "\x1b[31mred": `\u001b[31mred`, `back\slash`: `back\\slash`, "\u202eleft": `\u202eleft`}
+	shown := map[string]string{"line\nend": `line\nend`, "\x1b[31mred": `\x1b[31mred`, `back\slash`: `back\\slash`, "\u202eleft": `\u202eleft`}
 	for key, n := range sizes {
 		name := key
 		if s, ok := shown[key]; ok {

@@ -10,9 +10,9 @@ import (
 
 func TestShown(t *testing.T) {
 	for key, want := range map[string]string{
-		"": "", "Zürich": "Zürich", "a b": "a b", `C:\x`: `C:\\x`, "a\nb": `a\nb`, "a\r\n\tb": `a\r\n\tb`, "\x1b[31m": `\u001b[31m`, "\x00": `\u0000`,
+		"": "", "Zürich": "Zürich", "a b": "a b", `C:\x`: `C:\\x`, "a\nb": `a\nb`, "a\r\n\tb": `a\r\n\tb`, "\x1b[31m": `\x1b[31m`, "\x00": `\x00`,
 		"\xff\xfe": `\xff\xfe`, "\u202egnp.exe": `\u202egnp.exe`, "a\u200bb": `a\u200bb`, "\u2028": `\u2028`, "\ufffd": "\ufffd", "\U000e0001": `\U000e0001`,
-		"a\u00a0b": `a\u00a0b`, `"quoted, with a comma"`: `"quoted, with a comma"`, "日本": "日本", `\n`: `\\n`, "\x7f": `\u007f`, "\u0085": `\u0085`,
+		"a\u00a0b": `a\u00a0b`, `"quoted, with a comma"`: `"quoted, with a comma"`, "日本": "日本", `\n`: `\\n`, "\x7f": `\x7f`, "\u0085": `\u0085`,
 	} {
 		if got := Shown(key); got != want {
 			t.Errorf("%q is shown as %s, want %s", key, got, want)
