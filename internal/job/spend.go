@@ -40,7 +40,7 @@ func InRho(rho, delta *big.Rat, rel privacy.Relation) (Guarantee, error) {
 }
 
 // Rest is the part of budget.spend that its sharing releases divide: budget.spend less every
-// other guarantee of the  It returns false where nothing is left.
+// other guarantee of the job. It returns false where nothing is left.
 func (j *Job) Rest() (Guarantee, bool) {
 	s := j.Budget.Spend
 	rest := Guarantee{Epsilon: new(big.Rat), Delta: new(big.Rat).Set(orZero(s.Delta))}

@@ -84,7 +84,11 @@ func (k *checker) rhoOf(i int, r *job.Release) {
 		return
 	case k.j.Has(job.Key(path, "delta")) && g.Delta.Sign() > 0:
 	case k.j.Budget.Limit.Rho == nil:
-		k.wrong(path, "say delta, or give budget.limit in rho", rhoAtDelta)
+		hint := "say delta, or give budget.limit in rho"
+		if r.Measures != "" { // which says no delta
+			hint = "say epsilon instead, or give budget.limit in rho"
+		}
+		k.wrong(path, hint, rhoAtDelta)
 		return
 	default:
 		g.Delta = job.ShownDelta
