@@ -70,7 +70,7 @@ func Relations(d samplers.Design, r privacy.Relation) ([]privacy.Relation, error
 
 // isIn reports whether a job has the release.
 func isIn(j *job.Job, r *job.Release) bool {
-	return slices.ContainsFunc(j.Releases, func(o job.Release) bool { return reflect.DeepEqual(*r, o) })
+	return slices.ContainsFunc(j.Releases, func(o job.Release) bool { return o.Name == r.Name && reflect.DeepEqual(*r, o) })
 }
 
 // held reports whether the release is one of the job, and was planned for the rows that a run of the job prepares.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -37,24 +36,34 @@ type lane interface {
 	close()
 }
 
-// socketLane is a unix socket of the host's own, in the private directory.
+// socketLane is a unix socket of the host's own, in the private directory. Releases use it one after another.
 type socketLane struct {
+	p    *Plugin
 	l    *sandbox.Listener
-	path string
+	conn net.Conn // nil until the plugin has connected
 	stop func() bool
 }
 
 func newSocketLane(p *Plugin) (*socketLane, error) {
-	path := filepath.Join(p.dir.Path, "rows-"+strconv.FormatUint(uint64(p.joint.broker.NextId()), 10))
-	l, err := net.Listen("unix", path)
+	p.ask.Lock()
+	defer p.ask.Unlock()
+	if n := len(p.lanes); n > 0 {
+		l := p.lanes[n-1]
+		p.lanes = p.lanes[:n-1]
+		return &socketLane{p: p, l: l}, nil
+	}
+	l, err := net.Listen("unix", filepath.Join(p.dir.Path, "rows-"+strconv.FormatUint(uint64(p.joint.broker.NextId()), 10)))
 	if err != nil {
 		return nil, err
 	}
-	return &socketLane{l: p.runner.process().Guard(l, 1), path: path}, nil
+	return &socketLane{p: p, l: p.runner.process().Guard(l, 1)}, nil
 }
 
+// path is the name of the socket.
+func (l *socketLane) path() string { return l.l.Addr().String() }
+
 func (l *socketLane) describe(m *wire.ReleaseRequest) {
-	m.Lane, m.Socket = wire.Lane_LANE_SOCKET, l.path
+	m.Lane, m.Socket = wire.Lane_LANE_SOCKET, l.path()
 }
 
 func (l *socketLane) open(ctx context.Context, columns []sdk.Column) (rowSink, error) {
@@ -67,23 +76,30 @@ func (l *socketLane) open(ctx context.Context, columns []sdk.Column) (rowSink, e
 
 // accept waits for the plugin's one connection.
 func (l *socketLane) accept(ctx context.Context) (net.Conn, error) {
-	stop := context.AfterFunc(ctx, func() { l.l.Close() })
+	stop := context.AfterFunc(ctx, func() { l.l.Close() }) // the name goes with it
 	conn, err := l.l.Accept()
-	stop()
+	if !stop() && err == nil {
+		conn.Close()
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
-	l.l.Close() // the name goes with it
-	l.stop = context.AfterFunc(ctx, func() { conn.Close() })
+	l.conn, l.stop = conn, context.AfterFunc(ctx, func() { conn.Close() })
 	return conn, nil
 }
 
+// close ends the lane. A socket to which the plugin has connected serves the next release: whoever connects is of the plugin.
 func (l *socketLane) close() {
-	l.l.Close()
-	if l.stop != nil {
-		l.stop()
+	if l.conn == nil {
+		l.l.Close()
+		return
 	}
-	_ = os.Remove(l.path)
+	l.stop()
+	l.conn.Close()
+	l.p.ask.Lock()
+	defer l.p.ask.Unlock()
+	l.p.lanes = append(l.p.lanes, l.l)
 }
 
 var errWeights = errors.New("some batches have weights and others have none")

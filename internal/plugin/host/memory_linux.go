@@ -69,7 +69,7 @@ func (l *columnsLane) free() {
 }
 
 func (l *columnsLane) describe(m *wire.ReleaseRequest) {
-	m.Lane, m.Socket = wire.Lane_LANE_COLUMNS, l.path
+	m.Lane, m.Socket = wire.Lane_LANE_COLUMNS, l.path()
 }
 
 func (l *columnsLane) open(ctx context.Context, _ []sdk.Column) (rowSink, error) {

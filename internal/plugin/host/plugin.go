@@ -49,6 +49,7 @@ type running struct {
 	ask    sync.Mutex
 	said   *wire.DescribeResponse // what it serves, nil before it was asked
 	served []string               // the names of those that are beside one another, in order
+	lanes  []*sandbox.Listener    // the sockets that no release uses now
 
 	endedBy  atomic.Pointer[Plugin] // the first one that failed, or nil
 	stopOnce sync.Once
@@ -259,6 +260,11 @@ func (p *Plugin) Close() {
 		p.runner.stop()
 		p.q.close()
 		p.done()
+		p.ask.Lock()
+		for _, l := range p.lanes {
+			l.Close()
+		}
+		p.ask.Unlock()
 		p.dir.Close()
 	})
 	<-p.stopped

@@ -381,3 +381,27 @@ func TestRowShapes(t *testing.T) {
 		}
 	})
 }
+
+// Releases that follow one another use one socket for their rows, and those at the same time one each.
+func TestLaneServesTheNextRelease(t *testing.T) {
+	p := start(t, "good", Limits{})
+	req := planned(t, p)
+	release := func(feed func(context.Context, RowWriter) error) {
+		t.Helper()
+		if _, err := p.Beside("sum").Release(t.Context(), req, feed, &fakeDrawer{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release(rows)
+	release(rows)
+	if len(p.lanes) != 1 {
+		t.Errorf("%d sockets after two releases", len(p.lanes))
+	}
+	release(func(ctx context.Context, w RowWriter) error {
+		release(rows)
+		return rows(ctx, w)
+	})
+	if len(p.lanes) != 2 {
+		t.Errorf("%d sockets after two releases at the same time", len(p.lanes))
+	}
+}

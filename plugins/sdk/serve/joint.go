@@ -45,7 +45,8 @@ func (s *server) run() error {
 	}
 	l.SetUnlinkOnClose(false)   // the folder goes as a whole; a plugin that serves changes no file
 	signal.Ignore(os.Interrupt) // the host is told, and decides
-	g, b := grpc.NewServer(), newBroker()
+	// The stack of a worker grows once, that of a goroutine for each call.
+	g, b := grpc.NewServer(grpc.NumStreamWorkers(1)), newBroker()
 	s.dial = b.dial
 	wire.RegisterMechanismServer(g, s)
 	g.RegisterService(&brokerService, b)
