@@ -28,7 +28,7 @@ func (v *Auditor) tables(t *tx) error {
 	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchNodes,
 		(*Auditor).matchKeys,
 		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchSlices, (*Auditor).matchReleases,
-		(*Auditor).matchFailures, (*Auditor).matchLeftovers} {
+		(*Auditor).matchArchives, (*Auditor).matchFailures, (*Auditor).matchLeftovers} {
 		if err := match(v, t); err != nil {
 			return err
 		}
@@ -184,7 +184,17 @@ func (v *Auditor) matchReleases(t *tx) error {
 			v.find(FoundStored, where, "its stored bytes are not those that were sealed")
 		}
 		return true, nil
-	}, "SELECT "+releaseColumns+", archive FROM dprelease_releases ORDER BY id")
+	}, "SELECT "+releaseColumns+", (SELECT archive FROM dprelease_archives WHERE release = id) FROM dprelease_releases ORDER BY id")
+}
+
+// matchArchives finds the bytes of what was never sealed. matchReleases reads the others.
+func (v *Auditor) matchArchives(t *tx) error {
+	return v.beside(t, "archives", func(row scanner) (bool, error) {
+		var release int64
+		err := row.Scan(&release)
+		r := v.releases[release]
+		return r != nil && r.released(), err
+	}, "SELECT release FROM dprelease_archives ORDER BY release")
 }
 
 // matchNodes holds the table of nodes to the chain.

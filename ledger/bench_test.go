@@ -71,7 +71,7 @@ func fill(b *testing.B, l *Ledger, n int) {
 			if _, err := t.append(&sealBody{Release: k.Release, Content: "c", Archive: digestOf(archive)}); err != nil {
 				return err
 			}
-			if err := t.exec("UPDATE dprelease_releases SET archive = ? WHERE id = ?", archive, k.Release); err != nil {
+			if err := t.exec("INSERT INTO dprelease_archives (release, archive) VALUES (?, ?)", k.Release, archive); err != nil {
 				return err
 			}
 		}

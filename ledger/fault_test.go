@@ -321,7 +321,7 @@ func clone(t testing.TB, at string) string {
 // onTables fills in a statement for each table of a ledger: the schemas of two addresses, and the table.
 func onTables(statement, from, to string) string {
 	var all strings.Builder
-	for _, table := range []string{"version", "head", "records", "accounts", "releases", "nodes", "tree", "failures", "columns", "separate", "leftovers", "slices", "keys"} {
+	for _, table := range []string{"version", "head", "records", "accounts", "releases", "nodes", "tree", "archives", "failures", "columns", "separate", "leftovers", "slices", "keys"} {
 		fmt.Fprintf(&all, statement, schemaOf(from), schemaOf(to), "dprelease_"+table)
 	}
 	return all.String()

@@ -188,7 +188,7 @@ func (b *backup) restore(t *testing.T) {
 		return
 	}
 	to, from := schemaOf(b.at), schemaOf(b.copy)
-	for _, table := range []string{"head", "records", "accounts", "releases", "nodes", "tree"} {
+	for _, table := range []string{"head", "records", "accounts", "releases", "archives", "nodes", "tree"} {
 		onServer(t, fmt.Sprintf("DELETE FROM %s.dprelease_%s", to, table), fmt.Sprintf("INSERT INTO %s.dprelease_%s SELECT * FROM %s.dprelease_%s", to, table, from, table))
 	}
 }

@@ -138,7 +138,11 @@ func (l *Ledger) Output(ctx context.Context, release int64) (files []File, err e
 		if r == nil {
 			return refuse(CodeTampered, "%s has no release %d", l.address, release)
 		}
-		return t.row("SELECT archive FROM dprelease_releases WHERE id = ?", release).Scan(&archive)
+		err := t.row("SELECT archive FROM dprelease_archives WHERE release = ?", release).Scan(&archive)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // none are not those that were sealed
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ var rights = []right{
 	{"dprelease_nodes", []string{"INSERT", "UPDATE"}},
 	{"dprelease_columns", []string{"INSERT", "UPDATE"}},
 	{"dprelease_separate", []string{"INSERT"}},
+	{"dprelease_archives", []string{"INSERT"}},
 	{"dprelease_failures", []string{"INSERT"}},
 	{"dprelease_keys", []string{"INSERT", "DELETE"}},
 	{"dprelease_leftovers", []string{"INSERT", "DELETE"}},

@@ -60,9 +60,10 @@ var schema = []string{
 		token BIGINT NOT NULL,
 		lease_until BIGINT NOT NULL,
 		archive_digest TEXT,
-		archive BLOB,
 		UNIQUE (plan, content)
 	)`,
+	// The bytes of releases, apart: a database writes a row as a whole where a release changes.
+	`CREATE TABLE dprelease_archives (release BIGINT PRIMARY KEY, archive BLOB NOT NULL)`,
 	`CREATE INDEX dprelease_releases_slice ON dprelease_releases (account, slice)`,
 	// The nodes of accounts (node.go). What is sealed is encrypted (vault.go).
 	`CREATE TABLE dprelease_nodes (

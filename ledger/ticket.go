@@ -212,7 +212,7 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 				return err
 			}
 		}
-		return t.exec("UPDATE dprelease_releases SET archive = ? WHERE id = ?", archive, k.Release)
+		return t.exec("INSERT INTO dprelease_archives (release, archive) VALUES (?, ?)", k.Release, archive)
 	})
 	return cmp.Or(err, told)
 }
