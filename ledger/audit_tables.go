@@ -162,7 +162,7 @@ func (v *Auditor) matchColumns(t *tx) error {
 		if err != nil {
 			return false, err
 		}
-		mark, err := c.mark(t.l.content[:])
+		mark, err := c.mark(t.l)
 		return mark == v.columns[c.name], err
 	}, "SELECT name, release, charged FROM dprelease_columns")
 }

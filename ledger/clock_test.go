@@ -97,7 +97,7 @@ func TestAcceptClockAndLeases(t *testing.T) {
 		now := right.Add(365 * 24 * time.Hour)
 		l, other := skewed(t, at, &now), skewed(t, at, &now)
 		alive, dead, over := debit(t, l, request("alive", 0.125)), debit(t, l, request("dead", 0.125)), debit(t, l, request("over", 0.125))
-		if err := l.Drop(background, over); err != nil {
+		if err := l.End(background, over, nil); err != nil {
 			t.Fatal(err)
 		}
 		raw := rawDB(t, at)

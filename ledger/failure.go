@@ -19,20 +19,25 @@ type Failure struct {
 	Content string `json:"-"`
 }
 
-// Fail records how a run ended without a seal, and gives up its lease. The debit stays.
-func (l *Ledger) Fail(ctx context.Context, k *Ticket, f Failure) error {
-	text, err := encode(f)
-	if err != nil {
-		return err
-	}
+// End records that the run has ended without a seal, and how, where f is not nil. It gives up the lease; the debit stays.
+func (l *Ledger) End(ctx context.Context, k *Ticket, f *Failure) error {
 	return l.write(ctx, func(t *tx) error {
 		if _, err := t.held(k); err != nil {
 			return err
 		}
-		if err := t.exec("INSERT INTO dprelease_failures (release, content, failure) VALUES (?, ?, ?)", k.Release, f.Content, text); err != nil {
+		if f != nil {
+			text, err := encode(f)
+			if err != nil {
+				return err
+			}
+			if err := t.exec("INSERT INTO dprelease_failures (release, content, failure) VALUES (?, ?, ?)", k.Release, f.Content, text); err != nil {
+				return err
+			}
+		}
+		if err := t.forgetFolder(k.Release); err != nil {
 			return err
 		}
-		return t.giveUp(k)
+		return t.exec("UPDATE dprelease_releases SET lease_until = 0 WHERE id = ?", k.Release)
 	})
 }
 

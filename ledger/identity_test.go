@@ -15,7 +15,7 @@ func TestFailureIsBoundToItsContent(t *testing.T) {
 		l := open(t, at)
 		q := request("p", 0.25)
 		k := debit(t, l, q)
-		if err := l.Fail(background, k, Failure{Exit: 6, Code: "DATA_MISSING", Message: "column age", Content: "bad"}); err != nil {
+		if err := l.End(background, k, &Failure{Exit: 6, Code: "DATA_MISSING", Message: "column age", Content: "bad"}); err != nil {
 			t.Fatal(err)
 		}
 		look := func(content string) Standing {
@@ -43,7 +43,7 @@ func TestFailureIsBoundToItsContent(t *testing.T) {
 		if s := look("bad"); !s.Busy {
 			t.Errorf("while another run is at work: %+v", s)
 		}
-		if err := l.Fail(background, k, Failure{Exit: 5, Code: "PLUGIN_CRASHED"}); err != nil {
+		if err := l.End(background, k, &Failure{Exit: 5, Code: "PLUGIN_CRASHED"}); err != nil {
 			t.Fatal(err)
 		}
 		s := look("mended")

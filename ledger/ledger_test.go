@@ -172,7 +172,7 @@ func TestLeaseIsKept(t *testing.T) {
 		defer func() {
 			// A run that ends without a seal gives up its lease at once.
 			k := debit(t, l, request("q", 0.25))
-			if err := l.Drop(background, k); err != nil {
+			if err := l.End(background, k, nil); err != nil {
 				t.Error(err)
 			}
 			if s, err := other.Look(background, "q", ""); err != nil || s.Busy || !s.Unfinished {

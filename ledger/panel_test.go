@@ -64,7 +64,7 @@ func TestPanels(t *testing.T) {
 		seal(costs(first, all))
 		seal(costs(seen(1, waveOf("p1", 1, 1)), 0))
 		k := costs(seen(2, waveOf("p2", 2, 1)), 0)
-		if err := l.Drop(background, k); err != nil {
+		if err := l.End(background, k, nil); err != nil {
 			t.Fatal(err)
 		}
 		// The run of wave 2 was cut off: what it drew may have been seen.
@@ -164,7 +164,7 @@ func TestDrawnPanelHasOneSecret(t *testing.T) {
 		}
 		k := debit(t, l, drawnWave("a3", "a", 3, 1))
 		first := secret("a")
-		if err := l.Drop(background, k); err != nil { // a run that was cut off
+		if err := l.End(background, k, nil); err != nil { // a run that was cut off
 			t.Fatal(err)
 		}
 		if k := debit(t, l, seen(1, drawnWave("a1", "a", 1, 1))); k.Cost[0].Sign() != 0 {

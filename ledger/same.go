@@ -77,11 +77,16 @@ type Column struct {
 	SliceTag, SliceDigest string
 }
 
+// mark is the HMAC of a text under the ledger's key: it tells nobody else whether two are alike (P19).
+func (l *Ledger) mark(about string) string {
+	mac := hmac.New(sha256.New, l.content[:])
+	mac.Write([]byte(about))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
 // Tag makes the tag of a column.
 func (l *Ledger) Tag(name string, rows int64) string {
-	mac := hmac.New(sha256.New, l.content[:])
-	mac.Write([]byte("dprelease column 1\n" + strconv.FormatInt(rows, 10) + "\n" + name))
-	return hex.EncodeToString(mac.Sum(nil))
+	return l.mark("dprelease column 1\n" + strconv.FormatInt(rows, 10) + "\n" + name)
 }
 
 // Separate records that two accounts may spend on the same data.
@@ -145,11 +150,9 @@ type columnMark struct {
 	Mark    string
 }
 
-func (c *columnUses) mark(key []byte) (columnMark, error) {
+func (c *columnUses) mark(l *Ledger) (columnMark, error) {
 	text, err := encode(c.uses)
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte("dprelease columns 1\n" + strconv.FormatInt(c.release, 10) + "\n" + c.name + "\n" + text))
-	return columnMark{c.release, hex.EncodeToString(mac.Sum(nil))}, err
+	return columnMark{c.release, l.mark("dprelease columns 1\n" + strconv.FormatInt(c.release, 10) + "\n" + c.name + "\n" + text)}, err
 }
 
 // columnKey is the key of the uses of columns of one name in the tree of digests.
@@ -201,7 +204,7 @@ func (t *tx) columns(of []Column) (map[string]*columnUses, error) {
 	for name, c := range out {
 		var read any
 		if c.release != 0 {
-			mark, err := c.mark(t.l.content[:])
+			mark, err := c.mark(t.l)
 			if err != nil {
 				return nil, err
 			}
@@ -301,7 +304,7 @@ func (t *tx) charged(k *Ticket) (changed map[string]*columnUses, marks map[strin
 		if !slices.Contains(list.uses, use) {
 			list.uses = append(list.uses, use)
 		}
-		mark, err := list.mark(t.l.content[:])
+		mark, err := list.mark(t.l)
 		marks[name] = mark.Mark
 		return err
 	}

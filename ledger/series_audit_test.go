@@ -118,7 +118,7 @@ func TestSeriesTrustsTheChain(t *testing.T) {
 func TestAuditOfSeries(t *testing.T) {
 	plans := []string{"step 0", "step 1"}
 	l := open(t, "sqlite:"+t.TempDir()+"/l.db")
-	if err := l.Drop(background, debit(t, l, seriesStep(plans, 0))); err != nil {
+	if err := l.End(background, debit(t, l, seriesStep(plans, 0)), nil); err != nil {
 		t.Fatal(err)
 	}
 	again := seriesStep(plans, 0)

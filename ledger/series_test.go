@@ -102,7 +102,7 @@ func TestSeriesRedraw(t *testing.T) {
 		l := open(t, at)
 		plans := []string{"step 0", "step 1"}
 		k := debit(t, l, seriesStep(plans, 0))
-		if err := l.Drop(background, k); err != nil {
+		if err := l.End(background, k, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.Debit(background, seriesStep(plans, 0)); codeOf(err) != CodeUnfinished {
@@ -116,7 +116,7 @@ func TestSeriesRedraw(t *testing.T) {
 			t.Fatal(err)
 		}
 		k = debit(t, l, seriesStep(plans, 1))
-		if err := l.Drop(background, k); err != nil {
+		if err := l.End(background, k, nil); err != nil {
 			t.Fatal(err)
 		}
 		q = seriesStep(plans, 1)

@@ -1,10 +1,6 @@
 package ledger
 
-import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-)
+import ()
 
 // Table is a job's use of a table: as private rows, or as a lookup, which is public. Mark is
 // made under the ledger's key, of where the table is or of its bytes (P19).
@@ -15,11 +11,7 @@ type Table struct {
 }
 
 // TableMark makes the mark of a table from what it is known by.
-func (l *Ledger) TableMark(known string) string {
-	mac := hmac.New(sha256.New, l.content[:])
-	mac.Write([]byte("dprelease table 1\n" + known))
-	return hex.EncodeToString(mac.Sum(nil))
-}
+func (l *Ledger) TableMark(known string) string { return l.mark("dprelease table 1\n" + known) }
 
 // The uses of a table stand beside those of columns, under its mark.
 const (

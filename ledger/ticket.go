@@ -76,24 +76,6 @@ func (t *tx) holding(lease time.Duration) string {
 	return holding(lease)
 }
 
-// Drop records that the run has ended without a seal. The debit stays.
-func (l *Ledger) Drop(ctx context.Context, k *Ticket) error {
-	return l.write(ctx, func(t *tx) error {
-		if _, err := t.held(k); err != nil {
-			return err
-		}
-		return t.giveUp(k)
-	})
-}
-
-// giveUp ends the lease of a ticket.
-func (t *tx) giveUp(k *Ticket) error {
-	if err := t.forgetFolder(k.Release); err != nil {
-		return err
-	}
-	return t.exec("UPDATE dprelease_releases SET lease_until = 0 WHERE id = ?", k.Release)
-}
-
 // Keep renews the ticket's lease until stop is called. The context that it
 // returns ends when the lease is lost.
 func (l *Ledger) Keep(ctx context.Context, k *Ticket) (context.Context, func()) {

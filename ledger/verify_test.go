@@ -324,7 +324,7 @@ func TestVerifySeesWhatIsBesideTheChain(t *testing.T) {
 		q := request("p", 0.125)
 		q.Host, q.Folder = "host", "/out/.new"
 		debit(t, l, q)
-		if err := l.Fail(background, debit(t, l, request("q", 0.125)), Failure{Exit: 3, Code: "SOURCE_CHANGED", Message: "a < b"}); err != nil {
+		if err := l.End(background, debit(t, l, request("q", 0.125)), &Failure{Exit: 3, Code: "SOURCE_CHANGED", Message: "a < b"}); err != nil {
 			t.Fatal(err)
 		}
 		verified(t, l)

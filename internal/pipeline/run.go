@@ -115,9 +115,7 @@ func (a *attempt) prepare(ctx context.Context) (_ *Outcome, err error) {
 	if a.priced, err = plan.Make(ctx, j, a.set, remembered{}); err != nil {
 		return nil, err
 	}
-	if a.ids, err = budget.NewIDs(a.priced.Plan); err != nil {
-		return nil, err
-	}
+	a.ids = budget.NewIDs(a.priced.Plan)
 	asks, err := a.priced.Request(a.ids)
 	if err != nil {
 		return nil, err

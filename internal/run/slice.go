@@ -80,7 +80,7 @@ func (o *OpenedTable) SliceKind(j *job.Job) ledger.SliceKind {
 	if j.Dataset.Slice == nil {
 		return ""
 	}
-	c, _ := o.column(j.Dataset.Slice.Column)
+	c, _ := o.Table.Column(j.Dataset.Slice.Column)
 	return sliceKinds[c.Kind] + ledger.SliceKind(asWritten(c, &j.Dataset.Source))
 }
 

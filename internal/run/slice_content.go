@@ -45,7 +45,7 @@ type sliceSum struct {
 func (o *OpenedTable) newSliceSum(key table.Key, names []string) *sliceSum {
 	s := &sliceSum{key: key, names: slices.Sorted(slices.Values(names))}
 	for _, name := range s.names {
-		c, _ := o.column(name)
+		c, _ := o.Table.Column(name)
 		s.columns = append(s.columns, c)
 		s.tells = append(s.tells, &telling{ordered: !o.Table.Unordered()})
 	}

@@ -54,16 +54,6 @@ func (t *OpenedTable) Rows() (n int64) {
 	return n
 }
 
-// column is the stored column of a name.
-func (t *OpenedTable) column(name string) (table.Column, bool) {
-	all := t.Table.Columns()
-	at := slices.IndexFunc(all, func(c table.Column) bool { return c.Name == name })
-	if at < 0 {
-		return table.Column{}, false
-	}
-	return all[at], true
-}
-
 // Open opens the table of a job, in files, in a snapshot or in a database. columns are those that will be
 // read; none stands for all. memory bounds what the values may take; 0 stands for what the machine allows.
 func Open(ctx context.Context, j *job.Job, columns []string, memory int64) (*table.Table, error) {

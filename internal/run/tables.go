@@ -45,7 +45,7 @@ func (o *OpenedTable) comparable(j *job.Job) error {
 	for _, t := range o.parts {
 		view := j.Of(t.name)
 		key := view.Dataset.Key.Column
-		c, _ := t.column(key)
+		c, _ := t.Table.Column(key)
 		at := "dataset.tables." + t.name
 		if !t.shares {
 			continue // its units are in no other table
@@ -78,7 +78,7 @@ func (o *OpenedTable) comparable(j *job.Job) error {
 // sameMembers refuses a column of members that cannot be compared with that of their table.
 func (o *OpenedTable) sameMembers(j *job.Job, c table.Column, m *job.Members, at string) error {
 	i := slices.IndexFunc(o.parts, func(p *OpenedTable) bool { return p.name == m.Table })
-	of, _ := o.parts[i].column(m.Column)
+	of, _ := o.parts[i].Table.Column(m.Column)
 	if keyKinds[c.Kind] && keyKinds[of.Kind] && (c.Kind == table.String) == (of.Kind == table.String) {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (o *OpenedTable) sameMembers(j *job.Job, c table.Column, m *job.Members, at
 
 // textual reports whether the key of a table is stored as text.
 func (o *OpenedTable) textual(j *job.Job) bool {
-	c, _ := o.column(j.Of(o.name).Dataset.Key.Column)
+	c, _ := o.Table.Column(j.Of(o.name).Dataset.Key.Column)
 	return c.Text
 }
 

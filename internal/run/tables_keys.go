@@ -20,7 +20,7 @@ var keyKinds = map[table.Kind]bool{table.String: true, table.Int: true, table.Fl
 // KeyForm returns the form in which the keys of a table's units are compared, and how a CSV file writes them, "" for a table
 // without a column of the unit. The same key in two forms is two units.
 func (o *OpenedTable) KeyForm(j *job.Job) string {
-	c, ok := o.column(j.Dataset.Key.Column)
+	c, ok := o.Table.Column(j.Dataset.Key.Column)
 	form := c.Kind.String()
 	switch {
 	case !ok:

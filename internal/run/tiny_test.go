@@ -71,7 +71,7 @@ func inMemory(t *testing.T, of *OpenedTable, text string) rowSource {
 	}
 	s := &oneBlock{columns: lines[0], rows: len(lines) - 1}
 	for k, name := range lines[0] {
-		c, _ := of.column(name)
+		c, _ := of.Table.Column(name)
 		v := table.Values{Kind: c.Kind, Scale: c.Scale, Unit: c.Unit, Valid: make([]byte, (len(lines)+7)/8), DictID: table.NewDictID()}
 		for i, line := range lines[1:] {
 			x := 0.0

@@ -31,7 +31,7 @@ func panelKeys(p *planned.Plan, o *OpenedTable) error {
 			return p.Job.Wrong("dataset.tables."+t.name, "names members, and not units, in its rows",
 				"units are allotted to waves by their own column: give the table one")
 		}
-		if c, _ := t.column(key); !keyKinds[c.Kind] {
+		if c, _ := t.Table.Column(key); !keyKinds[c.Kind] {
 			return p.Job.Wrong("dataset.unit", "has a "+c.Kind.String()+" in the column of the unit, "+key,
 				"a later wave knows a unit of a panel by a text or a whole number")
 		}

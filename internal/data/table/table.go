@@ -321,6 +321,15 @@ func (t *Table) Rows() int64 { return t.rows }
 // Columns returns a description of every column, usable or not.
 func (t *Table) Columns() []Column { return slices.Clone(t.columns) }
 
+// Column finds a column.
+func (t *Table) Column(name string) (Column, bool) {
+	at := slices.IndexFunc(t.columns, func(c Column) bool { return c.Name == name })
+	if at < 0 {
+		return Column{}, false
+	}
+	return t.columns[at], true
+}
+
 // Blocks returns the table's blocks in row order.
 func (t *Table) Blocks() []Block { return slices.Clone(t.blocks) }
 

@@ -188,12 +188,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 // End gives up the lease of a run that did not get to its seal, so that the next
 // one need not wait to find that out, and keeps how it failed.
 func (b *Budget) End(ctx context.Context) {
-	switch ctx = context.WithoutCancel(ctx); {
-	case b.sealed:
-	case b.failure != nil:
-		_ = b.Ledger.Fail(ctx, b.Ticket, *b.failure) // the lease runs out by itself
-	default:
-		_ = b.Ledger.Drop(ctx, b.Ticket)
+	if !b.sealed {
+		_ = b.Ledger.End(context.WithoutCancel(ctx), b.Ticket, b.failure) // the lease runs out by itself
 	}
 }
 

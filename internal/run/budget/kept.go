@@ -25,19 +25,16 @@ var ErrMoved = failure.New(failure.ExitLedger, "RUN_OVERTAKEN", "other jobs used
 
 // NewIDs chooses the ids of the draws that a run will keep, by the names of the draws.
 // An id says nothing of the rows.
-func NewIDs(p *planned.Plan) (map[string]string, error) {
+func NewIDs(p *planned.Plan) map[string]string {
 	ids := map[string]string{}
 	for _, d := range p.Draws {
-		if d.Kept == nil || d.Kept.Reused() {
-			continue
+		if d.Kept != nil && !d.Kept.Reused() {
+			var id [16]byte
+			rand.Read(id[:]) // never fails
+			ids[d.Name] = hex.EncodeToString(id[:])
 		}
-		var id [16]byte
-		if _, err := rand.Read(id[:]); err != nil {
-			return nil, failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
-		}
-		ids[d.Name] = hex.EncodeToString(id[:])
 	}
-	return ids, nil
+	return ids
 }
 
 // identify takes the fingerprint of the whole table, or the whole slice: of all columns, so

@@ -80,16 +80,6 @@ func (v *viewer) computed(ctx context.Context, l *run.Look, i int) error {
 	})
 }
 
-// stored finds a column of the table that can be read.
-func (v *viewer) stored(name string) (table.Column, bool) {
-	all := v.table.Columns()
-	i := slices.IndexFunc(all, func(c table.Column) bool { return c.Name == name })
-	if i < 0 {
-		return table.Column{}, false
-	}
-	return all[i], true
-}
-
 func (v *viewer) want(name string) int {
 	if i := slices.Index(v.names, name); i >= 0 {
 		return i
@@ -105,7 +95,7 @@ func (v *viewer) declare() {
 			continue // it is computed, and not in the table
 		}
 		out := LookColumn{Name: c.Name, Declared: declaredText(c), Holds: c.Type}
-		column, ok := v.stored(c.Name)
+		column, ok := v.table.Column(c.Name)
 		switch fits, why := run.Suits(c, column); {
 		case !ok:
 			out.Stored = "not in the table"
@@ -146,7 +136,7 @@ func (v *viewer) weigh() {
 		seen = append(seen, w)
 		c := w.Of(&v.plan.Job.Dataset)
 		view := viewedColumn{prep: run.NewPreparer(c), out: len(v.look.Columns)}
-		stored, ok := v.stored(c.Name)
+		stored, ok := v.table.Column(c.Name)
 		if computed := c.Derived != nil || c.Lookup != nil; computed && (c.Derived == nil || !c.Derived.AfterFold) {
 			v.weights = append(v.weights, view)
 		} else if fits, _ := run.Suits(c, stored); ok && fits && !computed {
@@ -170,7 +160,7 @@ func (v *viewer) breaks(code, format string, args ...any) {
 // frame finds the key columns of framed draws, and that of the unit.
 func (v *viewer) frame() {
 	d := &v.plan.Job.Dataset
-	if c, ok := v.stored(d.Key.Column); d.Key.Column != "" && (!ok || !c.Usable) {
+	if c, ok := v.table.Column(d.Key.Column); d.Key.Column != "" && (!ok || !c.Usable) {
 		v.breaks("SOURCE_NO_SUCH_COLUMN", "column %s of dataset.unit is not in the table, or cannot be read", d.Key.Column)
 	}
 	for _, x := range v.plan.Draws {
@@ -183,7 +173,7 @@ func (v *viewer) frame() {
 			if declared && (c.Joined != nil || c.Derived != nil || c.Lookup != nil) {
 				continue // it is not stored here
 			}
-			if c, ok := v.stored(name); !ok || !c.Usable {
+			if c, ok := v.table.Column(name); !ok || !c.Usable {
 				v.breaks("SOURCE_NO_SUCH_COLUMN", "column %s of the frame is not in the table, or cannot be read", name)
 				break
 			}
@@ -208,7 +198,7 @@ func (v *viewer) others() {
 func (v *viewer) all() []string {
 	all := slices.Clone(v.names)
 	name := v.plan.Job.Dataset.Key.Column
-	if c, ok := v.stored(name); ok && c.Usable && !slices.Contains(all, name) {
+	if c, ok := v.table.Column(name); ok && c.Usable && !slices.Contains(all, name) {
 		all = append(all, name)
 	}
 	return all
