@@ -42,11 +42,6 @@ func (u *unpacker) unpack(codec int8, dst, src []byte) error {
 		return nil // a page of nulls, from which nothing is read
 	}
 	switch codec {
-	case pagewalk.Uncompressed:
-		if copy(dst, src) != len(src) || len(src) != len(dst) {
-			return errUnpack
-		}
-		return nil
 	case pagewalk.Snappy:
 		if n, err := snappy.DecodedLen(src); err != nil || n != len(dst) {
 			return errUnpack

@@ -211,9 +211,8 @@ func (d *digester) piece(b []byte) {
 	d.sums = append(d.sums, sum[:]...)
 }
 
-// sum ends the segment; the next piece begins another.
+// sum ends the segment.
 func (d *digester) sum() xxh3.Uint128 {
-	defer func() { d.sums = d.sums[:0] }()
 	if len(d.sums) == 16 {
 		return xxh3.Uint128{Hi: binary.BigEndian.Uint64(d.sums), Lo: binary.BigEndian.Uint64(d.sums[8:])}
 	}

@@ -1,6 +1,9 @@
 package table
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // interner makes a dictionary for strings. Equal strings get equal codes as long as that pays: when most of the first
 // thousand differ, it just numbers the rest.
@@ -82,13 +85,18 @@ func (in *interner) code(s []byte) (int32, error) {
 	return k, nil
 }
 
-// nearby spreads a few texts well, by three of their bytes.
+// nearby spreads a few texts well, by their first eight bytes and their last eight.
 func nearby(s []byte) uint8 {
-	n := len(s)
-	if n == 0 {
-		return 0
+	const spread = 0x9e3779b97f4a7c15
+	switch n := len(s); {
+	case n >= 8:
+		return uint8((binary.LittleEndian.Uint64(s)*spread ^ binary.LittleEndian.Uint64(s[n-8:])) * spread >> 56)
+	case n >= 4:
+		return uint8((uint64(binary.LittleEndian.Uint32(s))<<32 | uint64(binary.LittleEndian.Uint32(s[n-4:]))) * spread >> 56)
+	case n > 0:
+		return s[n-1] + 10*s[n/2] + 100*s[0]
 	}
-	return s[n-1] + 10*s[n/2] + 100*s[0]
+	return 0
 }
 
 // copied returns a text in memory that is counted.

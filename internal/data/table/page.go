@@ -153,7 +153,7 @@ func (w *worker) unpackPieces(c *chunk, p *pagewalk.Page, at int, data []byte) b
 	if w.pieces == nil {
 		w.pieces = bufio.NewReaderSize(nil, segmentBytes)
 	}
-	front, r := p.Front(), w.pageReader(c, p)
+	front, r := p.Front(), &pageReader{c: c, p: p}
 	w.pieces.Reset(r)
 	_, err := io.ReadFull(w.pieces, data[:front])
 	all := err == nil && beginSnappy(w.pieces, data[front:], len(data)-front) && w.pieces.Buffered() == 0 && r.off == int(p.Stored)
@@ -162,7 +162,7 @@ func (w *worker) unpackPieces(c *chunk, p *pagewalk.Page, at int, data []byte) b
 
 // read fills dst with a stored page.
 func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
-	r := w.pageReader(c, p)
+	r := &pageReader{c: c, p: p}
 	if _, err := io.ReadFull(r, dst); err != nil {
 		return errPageRead
 	}
@@ -172,16 +172,11 @@ func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
 // pageReader reads a stored page piece by piece, and hashes each piece while it is in the core's cache. Whoever reads has
 // room for a whole piece, or for the rest.
 type pageReader struct {
-	w   *worker
-	c   *chunk
-	p   *pagewalk.Page
-	off int
-	crc uint32
-}
-
-func (w *worker) pageReader(c *chunk, p *pagewalk.Page) *pageReader {
-	w.digest.sums = w.digest.sums[:0]
-	return &pageReader{w: w, c: c, p: p}
+	c      *chunk
+	p      *pagewalk.Page
+	off    int
+	crc    uint32
+	digest digester
 }
 
 func (r *pageReader) Read(b []byte) (int, error) {
@@ -197,7 +192,7 @@ func (r *pageReader) Read(b []byte) (int, error) {
 		r.crc = crc32.Update(r.crc, crc32.IEEETable, b)
 	}
 	if r.c.note != nil {
-		r.w.digest.piece(b)
+		r.digest.piece(b)
 	}
 	return len(b), nil
 }
@@ -210,7 +205,7 @@ func (r *pageReader) end(at int) error {
 	if r.c.note == nil {
 		return nil
 	}
-	return r.c.note(at, r.w.digest.sum())
+	return r.c.note(at, r.digest.sum())
 }
 
 // values decodes the present values of a page and puts zeros in the places of nulls. hold is the memory of b, which may

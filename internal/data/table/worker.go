@@ -16,7 +16,6 @@ import (
 type worker struct {
 	arena  *arena
 	unpack unpacker
-	digest digester
 	pieces *bufio.Reader // of a page that is unpacked as it is read
 	prefix int           // bytes before the values of the last page
 	skim   bool          // texts are found, and not kept
