@@ -3,6 +3,8 @@ package linear
 import (
 	"math"
 
+	"golang.org/x/sys/cpu"
+
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -110,8 +112,13 @@ func (l Lattice) Count(b Block, sums []int64) {
 // the bits. Until then the sums may wrap around, which does no harm to whole numbers.
 func (l Lattice) total(values []float64) int64 {
 	offset := int64(len(values)) * int64(math.Float64bits(magic))
-	sum, done := l.sixteens(values)
-	for _, y := range values[done:] {
+	var sums [4]int64
+	if n := len(values) &^ 15; n > 0 && cpu.X86.HasAVX2 {
+		totalAVX2(&sums, &values[0], &[]float64{l.Centre, l.inverse, magic}[0], n/16)
+		values = values[n:]
+	}
+	sum := sums[0] + sums[1] + sums[2] + sums[3]
+	for _, y := range values {
 		sum += int64(math.Float64bits((y-l.Centre)*l.inverse + magic))
 	}
 	return sum - offset

@@ -2,5 +2,4 @@
 
 package linear
 
-// sixteens leaves all values to total.
-func (l Lattice) sixteens([]float64) (sum int64, done int) { return 0, 0 }
+func totalAVX2(*[4]int64, *float64, *float64, int) {}

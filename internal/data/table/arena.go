@@ -68,16 +68,14 @@ func (m *arena) get(h *holding, n int) ([]byte, error) {
 	}
 	var b []uint64
 	if best >= 0 {
-		b = m.free[best]
+		b = m.free[best] // before allow, which may give up the rest
 		words = len(b)
-	} else {
-		words += words / 16 // so that the next page, which is a little larger, finds room in it
-	}
-	if best >= 0 { // before allow, which may give up the rest
 		last := len(m.free) - 1
 		m.free[best], m.free[last] = m.free[last], nil
 		m.free = m.free[:last]
 		m.spare -= 8 * int64(words)
+	} else {
+		words += words / 16 // so that the next page, which is a little larger, finds room in it
 	}
 	err := m.allow(8 * int64(words))
 	m.most = max(m.most, 8*int64(words))

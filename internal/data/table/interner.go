@@ -48,11 +48,9 @@ func (in *interner) code(s []byte) (int32, error) {
 	if k := in.near[slot]; !in.plain && int(k) < len(in.texts) && in.texts[k] == string(s) {
 		return k, nil // several times faster than the map
 	}
-	if !in.plain {
-		if k, ok := in.codes[string(s)]; ok {
-			in.near[slot] = k
-			return k, nil
-		}
+	if k, ok := in.codes[string(s)]; ok {
+		in.near[slot] = k
+		return k, nil
 	}
 	t, known := in.known[string(s)]
 	if !known {

@@ -34,10 +34,7 @@ type Layout struct {
 // NewLayout returns the host's layout for these columns. rows is the public number of
 // rows that will come, or 0 if that is not known. More rows may come.
 func NewLayout(columns []sdk.Column, rows int64) Layout {
-	width := int64(8)
-	for range columns {
-		width += 9
-	}
+	width := 8 + 9*int64(len(columns))
 	most := min(BatchRows, max(slotSize/width, 64))
 	if rows > 0 {
 		most = min(most, rows+63)
