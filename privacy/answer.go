@@ -21,10 +21,11 @@ type Unsupported struct {
 	Reason string `json:"reason"`
 }
 
+// Text is the reason with the path.
+func (u Unsupported) Text() string { return strings.TrimPrefix(u.Path+": ", ": ") + u.Reason }
+
 // Error is the reason with the method and the path.
-func (u Unsupported) Error() string {
-	return strings.TrimPrefix(u.Method+": ", ": ") + strings.TrimPrefix(u.Path+": ", ": ") + u.Reason
-}
+func (u Unsupported) Error() string { return strings.TrimPrefix(u.Method+": ", ": ") + u.Text() }
 
 // Claim is a published figure that is shown beside the charged one.
 type Claim struct {

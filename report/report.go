@@ -165,15 +165,15 @@ type Panel struct {
 
 // Guarantee is one charged guarantee and how it was found.
 type Guarantee struct {
-	Epsilon     float64            `json:"epsilon"`
-	Delta       float64            `json:"delta"`
-	Relation    privacy.Relation   `json:"relation"`
-	Method      string             `json:"method"`
-	Methods     map[string]float64 `json:"methods"`
-	Unsupported []Unsupported      `json:"unsupported,omitempty"`
-	Claimed     []Claim            `json:"claimed,omitempty"`
-	Event       json.RawMessage    `json:"event"`
-	EventText   string             `json:"event_text"`
+	Epsilon     float64               `json:"epsilon"`
+	Delta       float64               `json:"delta"`
+	Relation    privacy.Relation      `json:"relation"`
+	Method      string                `json:"method"`
+	Methods     map[string]float64    `json:"methods"`
+	Unsupported []privacy.Unsupported `json:"unsupported,omitempty"`
+	Claimed     []privacy.Claim       `json:"claimed,omitempty"`
+	Event       json.RawMessage       `json:"event"`
+	EventText   string                `json:"event_text"`
 	// Attacker holds the chances that the whole profile of the event leaves to an attacker; nil of a draw and
 	// of a release.
 	Attacker *verdict.Attacker `json:"attacker,omitempty"`
@@ -214,21 +214,6 @@ func (g Guarantee) attacker() verdict.Attacker {
 		return *g.Attacker
 	}
 	return verdict.OfPoint(privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta})
-}
-
-// Unsupported is a method that could not evaluate the event.
-type Unsupported struct {
-	Method string `json:"method"`
-	Reason string `json:"reason"`
-}
-
-// Claim is a published number that is shown and never charged.
-type Claim struct {
-	Source  string  `json:"source"`
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-	Charged bool    `json:"charged"`
-	Why     string  `json:"why"`
 }
 
 // Draw is one sample and everything released from it: one amplification (P4).

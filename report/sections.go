@@ -260,10 +260,10 @@ func bounds(w words, r *Report) document.Section {
 	heading := w.t("bounds.without")
 	for _, b := range all[:wide] { // each reason once, for the first that it is about
 		for _, u := range b.g.Unsupported {
-			if key := u.Method + "\n" + u.Reason; !seen[key] && len(seen) < 2*maxWords {
-				seen[key] = true
+			if !seen[u.Error()] && len(seen) < 2*maxWords {
+				seen[u.Error()] = true
 				s.Parts = append(s.Parts,
-					document.Part{Heading: heading, Label: u.Method, Text: w.note(u.Reason) + " (" + b.what + ")", Class: document.Item})
+					document.Part{Heading: heading, Label: u.Method, Text: w.note(u.Text()) + " (" + b.what + ")", Class: document.Item})
 				heading = ""
 			}
 		}

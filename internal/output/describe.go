@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -41,11 +40,9 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 	}
 	r.Publication = Words(j.Publication)
 	r.Dataset.PublicColumns = p.PublicColumns()
-	if step := p.Step(); step != nil {
-		r.Dataset.Periods = &report.Periods{
-			Count: len(step.Periods), AtMost: step.AtMost(), Apart: step.Apart(), Held: string(step.Held()),
-			Cost: ledger.Up(step.Most()), Life: ledger.Up(step.Life()), Pure: step.Pure(),
-		}
+	if s := p.Series(); s != nil {
+		r.Dataset.Periods = &report.Periods{Count: len(s.Periods), AtMost: s.AtMost, Apart: s.Apart, Held: string(s.Held), Cost: s.Costs[1],
+			Life: s.Costs[2], Pure: s.Pure}
 	}
 	if c := j.Dataset.Collected; c != nil {
 		r.Dataset.Collected = collected(c, p.Collection().Facts(), j.Dataset.Size)
@@ -95,13 +92,13 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 
 // believed lists what the guarantee of a plan rests on, and nothing can check. // P36, P38
 func believed(p *plan.Priced) []report.Belief {
-	j, step := p.Job, p.Step()
+	j, series := p.Job, p.Series()
 	panel, rotates := j.Rotates()
 	rests := map[report.Belief]bool{
 		report.BelievedKeys:       rotates,
 		report.BelievedWaves:      rotates && !panel.Drawn,
-		report.BelievedCap:        step != nil && step.Held() == plan.HeldByCap,
-		report.BelievedPeriods:    step != nil && step.Held() == "" && !step.Alike,
+		report.BelievedCap:        series != nil && series.Held == plan.HeldByCap,
+		report.BelievedPeriods:    series != nil && series.Held == "" && !planned.StepOf(j).Alike,
 		report.BelievedCollection: p.Table != nil,
 		report.BelievedSlices:     j.Dataset.Slice != nil,
 		report.BelievedLookup: slices.ContainsFunc(j.TableNames(), func(name string) bool {
@@ -359,21 +356,11 @@ func guarantee(e privacy.Event, a privacy.Answer) (report.Guarantee, error) {
 		return report.Guarantee{}, err
 	}
 	g := report.Guarantee{
-		Epsilon: a.Epsilon, Delta: a.Delta, Relation: a.Relation, Method: a.Method,
-		Methods: map[string]float64{}, Event: encoded, EventText: describe.Event(e),
+		Epsilon: a.Epsilon, Delta: a.Delta, Relation: a.Relation, Method: a.Method, Methods: map[string]float64{},
+		Unsupported: a.Unsupported, Claimed: a.Claimed, Event: encoded, EventText: describe.Event(e),
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.Methods)) {
-		g.Methods[name] = a.Methods[name].Epsilon
-	}
-	for _, u := range a.Unsupported {
-		reason := u.Reason
-		if u.Path != "" {
-			reason = u.Path + ": " + reason
-		}
-		g.Unsupported = append(g.Unsupported, report.Unsupported{Method: u.Method, Reason: reason})
-	}
-	for _, c := range a.Claimed {
-		g.Claimed = append(g.Claimed, report.Claim{Source: c.Source, Epsilon: c.Epsilon, Delta: c.Delta, Why: c.Why})
+	for name, bound := range a.Methods {
+		g.Methods[name] = bound.Epsilon
 	}
 	return g, nil
 }

@@ -116,8 +116,8 @@ func refusesNow(ctx context.Context, l *ledger.Ledger, j *job.Job) (string, erro
 // fits spends the plan on a copy of an account.
 func fits(p *plan.Priced, q ledger.Request, a *ledger.Account, s ledger.Standing) (*report.Budget, error) {
 	nodes := p.Nodes
-	step, begun := p.Step(), nodes[q.Steps[0].Node]
-	if step != nil && begun != nil {
+	begun := nodes[q.Steps[0].Node]
+	if len(p.Job.Series) > 0 && begun != nil {
 		s.Compare = true // it was paid for: a step that is measured once more asks for --spend-again
 	}
 	priced, err := a.Price(&q, nodes)
@@ -149,7 +149,7 @@ func fits(p *plan.Priced, q ledger.Request, a *ledger.Account, s ledger.Standing
 
 // noteOf says in words what a run of the plan pays for. begun is the node of its panel or series, at the wave or step.
 func noteOf(p *plan.Priced, begun *ledger.Node, at int64, s ledger.Standing, refused bool) string {
-	step, slice := p.Step(), planned.AccountOf(p.Job).Slice
+	series, slice := p.Series(), planned.AccountOf(p.Job).Slice
 	again := "it would spend again"
 	if refused {
 		again = "it would not fit"
@@ -158,11 +158,11 @@ func noteOf(p *plan.Priced, begun *ledger.Node, at int64, s ledger.Standing, ref
 		again = "the run asks for --revise, because it would be a revision of " + slice.String() + ": " + again
 	}
 	switch panel := p.Panel; {
-	case step != nil && begun != nil:
-		return step.Text()
-	case step != nil:
-		note := step.Text() + "; it is not paid yet"
-		if !step.Alike {
+	case series != nil && begun != nil:
+		return series.Text()
+	case series != nil:
+		note := series.Text() + "; it is not paid yet"
+		if !planned.StepOf(p.Job).Alike {
 			note += "; once it is, a slice with the same rows as an earlier one is refused: for a panel name the column of the units and say " +
 				"periods_of_unit, or see ledger separate"
 		}
@@ -216,8 +216,8 @@ func (a *attempt) account() *report.Budget {
 	out := budgetReport(&k.Account, k.Cost)
 	out.Keeps = k.Account.Keeps
 	out.Ledger, out.Address, out.Sequence, out.Head = k.Ledger, named(a.job, a.budget.Ledger.Address()), k.Seq, k.Head
-	if step := a.priced.Step(); step != nil {
-		out.Note = step.Text()
+	if s := a.priced.Series(); s != nil {
+		out.Note = s.Text()
 	}
 	return out
 }

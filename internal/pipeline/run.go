@@ -275,7 +275,7 @@ func (a *attempt) deliver(interruptible context.Context, r *run.Runner) (*Outcom
 
 // measure makes the steps of a series that are missing, and returns what was measured; nil where the job has no series.
 func (a *attempt) measure(ctx context.Context) ([]*run.Measurement, error) {
-	if a.priced.Step() == nil {
+	if len(a.job.Series) == 0 {
 		if a.o.CatchUp {
 			return nil, failure.New(failure.ExitUsage, "USAGE", "--catch-up: the job has no series")
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -31,8 +32,8 @@ func (p *Priced) Request(ids map[string]string) (ledger.Request, error) {
 
 // steps lists all that a run does at the nodes of its account, and what it says that this costs.
 func (p *Priced) steps(ids map[string]string) (q ledger.Request, err error) {
-	if s := p.Step(); s != nil {
-		return s.request()
+	if s := planned.StepOf(p.Job); s != nil {
+		return p.ledgerSeries(s)
 	}
 	_, answer, _, err := p.Charged()
 	if err != nil {

@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 
+	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -45,7 +46,7 @@ func (p *Priced) Levels() []Level { // P37
 // plain reports whether Event is all that this job does to the table: no draw is another job's, too, and the table is no
 // sample.
 func (p *Priced) plain() bool {
-	return p.table == nil && p.panel == nil && p.Step() == nil && len(p.AllKept()) == 0 && p.Event != nil
+	return p.table == nil && p.panel == nil && planned.StepOf(p.Job) == nil && len(p.AllKept()) == 0 && p.Event != nil
 }
 
 // atLevel returns what an event costs at the δ of the job. An event that is nil, or has no bound there, is left for what the

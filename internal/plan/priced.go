@@ -252,7 +252,7 @@ func (p *Priced) AllKept() []*PricedDraw {
 func (p *Priced) withinLimit() error {
 	limit := p.Job.Budget.Limit.Limit()
 	err := error(nil)
-	if limit.Rho != nil || p.Step() != nil {
+	if limit.Rho != nil || planned.StepOf(p.Job) != nil {
 		err = p.withinUnits(limit)
 	} else {
 		err = ledger.Within(limit, p.guaranteed())
@@ -276,7 +276,7 @@ func (p *Priced) withinUnits(limit ledger.Limit) error {
 	if err != nil {
 		return err
 	}
-	if p.Step() == nil {
+	if planned.StepOf(p.Job) == nil {
 		return a.Own(limit, priced.Cost)
 	}
 	return a.Spend(priced, &limit, planned.LifetimeOf(p.Job))

@@ -25,26 +25,21 @@ func (x amount) MarshalJSON() ([]byte, error) {
 
 // answer is the object of --json; specs/account-v1.md says what each field is.
 type answer struct {
-	Relation    privacy.Relation  `json:"relation"`
-	Epsilon     amount            `json:"epsilon"`
-	Delta       amount            `json:"delta"`
-	Lower       amount            `json:"lower"`
-	Upper       amount            `json:"upper"`
-	Method      *string           `json:"method"`
-	Methods     map[string]amount `json:"methods"`
-	Unsupported []unsupported     `json:"unsupported"`
-	Claimed     []privacy.Claim   `json:"claimed"`
-	Calibrated  *calibrated       `json:"calibrated,omitempty"`
-	Warnings    []string          `json:"warnings,omitempty"`
-	Reason      string            `json:"reason,omitempty"`
+	Relation    privacy.Relation      `json:"relation"`
+	Epsilon     amount                `json:"epsilon"`
+	Delta       amount                `json:"delta"`
+	Lower       amount                `json:"lower"`
+	Upper       amount                `json:"upper"`
+	Method      *string               `json:"method"`
+	Methods     map[string]amount     `json:"methods"`
+	Unsupported []privacy.Unsupported `json:"unsupported"`
+	Claimed     []privacy.Claim       `json:"claimed"`
+	Calibrated  *calibrated           `json:"calibrated,omitempty"`
+	Warnings    []string              `json:"warnings,omitempty"`
+	Reason      string                `json:"reason,omitempty"`
 
 	query *expr.Query
 	event privacy.Event // with the calibrated value in it
-}
-
-type unsupported struct {
-	Method string `json:"method"`
-	Reason string `json:"reason"`
 }
 
 type calibrated struct {
@@ -107,15 +102,8 @@ func (a *answer) fill(got privacy.Answer) {
 			a.Methods[name] = amount(b.Epsilon)
 		}
 	}
-	a.Unsupported = make([]unsupported, 0, len(got.Unsupported))
-	for _, u := range got.Unsupported {
-		reason := u.Reason
-		if u.Path != "" {
-			reason = u.Path + ": " + reason
-		}
-		a.Unsupported = append(a.Unsupported, unsupported{u.Method, reason})
-	}
-	a.Claimed = append([]privacy.Claim{}, got.Claimed...) // [] in JSON where there is none
+	a.Unsupported = append([]privacy.Unsupported{}, got.Unsupported...) // [] in JSON where there is none
+	a.Claimed = append([]privacy.Claim{}, got.Claimed...)
 	a.Warnings = got.Warnings
 	if got.Method != "" {
 		a.Method = &got.Method

@@ -104,7 +104,7 @@ func (a *answer) table(b *strings.Builder) {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", name, up(x), note)
 	}
 	for _, u := range a.Unsupported {
-		fmt.Fprintf(t, "%s\t–\tno: %s\n", u.Method, u.Reason)
+		fmt.Fprintf(t, "%s\t–\tno: %s\n", u.Method, u.Text())
 	}
 	t.Flush() //nolint:errcheck // a strings.Builder never fails
 }
