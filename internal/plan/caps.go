@@ -26,11 +26,8 @@ func (r *PlannedRelease) replanForCap(ctx context.Context, j *job.Job, d *Planne
 	if err != nil {
 		return nil, err
 	}
-	one, err := q.plan(ctx, r.Share, r.Target, d.Relations)
+	one, err := q.at(ctx, r.Share, r.Target)
 	if err != nil {
-		return nil, err
-	}
-	if one, err = one.settled(j); err != nil {
 		return nil, err
 	}
 	if !r.Alike(&one.Release) {

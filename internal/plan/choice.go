@@ -43,13 +43,9 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 	wide := distuv.UnitNormal.Quantile(0.5 + r.levelOf()/200)
 	whole, cv := at(errorField), at(cvField)
 	for _, c := range []*sdk.ResultColumn{noise, low, high, whole, cv} {
-		if c == nil {
-			continue
+		if c != nil {
+			own(c)
 		}
-		if c.Float64 = slices.Clone(c.Float64); c.Blank == nil {
-			c.Blank = make([]bool, len(c.Float64))
-		}
-		c.Blank = slices.Clone(c.Blank)
 	}
 	kinds := slices.IndexFunc(columns, func(c sdk.ResultColumn) bool { return r.Series != nil && c.Name == planned.KindField })
 	for i, x := range value.Float64 {
@@ -68,18 +64,21 @@ func (r *PlannedRelease) addChoice(columns []sdk.ResultColumn) {
 			}
 		}
 		if whole != nil && cv != nil { // of the new error, to four decimals and at most what it was at most
-			if cv.Blank[i] = cv.Blank[i] || whole.Blank[i]; !cv.Blank[i] {
+			if whole.Hidden(i) {
+				cv.Hide(i)
+			}
+			if !cv.Hidden(i) {
 				cv.Float64[i] = math.Min(mostCV, math.Round(1e4*whole.Float64[i]/math.Abs(x))/1e4)
 			}
 		}
-		if low == nil || high == nil || low.Blank[i] && high.Blank[i] || r.Whose().Ends != EndsBoth {
+		if low == nil || high == nil || low.Hidden(i) && high.Hidden(i) || r.Whose().Ends != EndsBoth {
 			continue
 		}
 		for side, end := range []*sdk.ResultColumn{low, high} {
 			switch {
-			case end.Blank[i]:
+			case end.Hidden(i):
 			case math.IsInf(sd, 1) || value.Hidden(i): // nothing bounds the choice
-				end.Float64[i], end.Blank[i] = 0, true
+				blank(end, i)
 			default:
 				end.Float64[i] = x + float64(2*side-1)*math.Hypot(end.Float64[i]-x, wide*sd)
 			}
@@ -93,7 +92,7 @@ const mostCV = 10
 // addTo adds an independent error to a standard deviation, which is blank where nothing bounds it.
 func addTo(c *sdk.ResultColumn, i int, sd float64) {
 	if math.IsInf(sd, 1) {
-		c.Float64[i], c.Blank[i] = 0, true
+		blank(c, i)
 		return
 	}
 	c.Float64[i] = math.Hypot(c.Float64[i], sd)

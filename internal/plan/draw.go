@@ -61,7 +61,7 @@ func (d PlannedDraw) spending(ctx context.Context, j *job.Job, sample privacy.Po
 		if s := j.InSeries(&q.Job); s != nil {
 			return q.planInSeries(ctx, j, s, d.DraftDraw, share)
 		}
-		return q.within(ctx, j, share, d.Relations)
+		return q.within(ctx, share)
 	})
 }
 

@@ -51,14 +51,16 @@ func (r *PlannedRelease) addEffect(out *sdk.Result, rows int) {
 	if d := r.Public.Design; d.SampleSize > 0 && !r.has(countField) {
 		count = func(int) float64 { return float64(d.SampleSize) }
 	}
-	effect, blank := make([]float64, rows), make([]bool, rows)
-	for i := range effect {
+	effect := sdk.ResultColumn{Name: effectField, Float64: make([]float64, rows)}
+	own(&effect)
+	for i := range effect.Float64 {
 		p := share(i)
 		simple := (1 - r.Public.Design.Rate) * p * (1 - p) / (count(i) - 1)
-		if effect[i] = math.Round(1e4*whole(i)*whole(i)/simple) / 1e4; !(count(i) >= 2 && simple > 0 && effect[i] < 1e9) {
-			effect[i], blank[i] = 0, true
+		x := math.Round(1e4*whole(i)*whole(i)/simple) / 1e4
+		if effect.Float64[i] = x; !(count(i) >= 2 && simple > 0 && x < 1e9) {
+			blank(&effect, i)
 		}
 	}
 	behind := slices.IndexFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == cvField }) + 1
-	out.Columns = slices.Insert(out.Columns, behind, sdk.ResultColumn{Name: effectField, Float64: effect, Blank: blank})
+	out.Columns = slices.Insert(out.Columns, behind, effect)
 }

@@ -155,10 +155,7 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 		few = int(min(2*c.Groups, int64(r.Cells.Len())))
 	}
 	for _, to := range []int{0, few, r.Cells.Len()} {
-		one, err := q.spared(to).plan(ctx, r.Share, r.Target, d.Relations)
-		if err == nil {
-			one, err = one.settled(j)
-		}
+		one, err := q.spared(to).at(ctx, r.Share, r.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -223,7 +220,7 @@ func (r *PlannedRelease) Blanked(result sdk.Result) sdk.Result {
 	}
 	numbers, below := result.Columns[at], rational.Up(r.Job.Suppress.Below)
 	rows := max(len(numbers.Float64), len(numbers.Int64))
-	marks, blank := make([]int64, rows), make([]bool, rows)
+	marks := make([]int64, rows)
 	for i := range rows {
 		value := math.Inf(1)
 		if numbers.Float64 != nil {
@@ -231,26 +228,24 @@ func (r *PlannedRelease) Blanked(result sdk.Result) sdk.Result {
 		} else if numbers.Int64 != nil {
 			value = float64(numbers.Int64[i])
 		}
-		if blank[i] = !(value >= below) || i < len(numbers.Blank) && numbers.Blank[i]; blank[i] {
+		if !(value >= below) || numbers.Hidden(i) {
 			marks[i] = 1
 		}
 	}
 	out := sdk.Result{Columns: slices.Clone(result.Columns)}
-	for i := range out.Columns {
-		if !slices.ContainsFunc(r.groupColumns(), func(name string) bool { return name == out.Columns[i].Name }) {
-			out.Columns[i].Blank = either(blank, out.Columns[i].Blank)
+	for k := range out.Columns {
+		c := &out.Columns[k]
+		if slices.Contains(r.groupColumns(), c.Name) {
+			continue
+		}
+		own(c)
+		for i, mark := range marks {
+			if mark == 1 {
+				c.Hide(i)
+			}
 		}
 	}
 	out.Columns = append(out.Columns, sdk.ResultColumn{Name: suppressed, Int64: marks})
-	return out
-}
-
-// either marks the values that a or b marks; b may be nil.
-func either(a, b []bool) []bool {
-	out := slices.Clone(a)
-	for i, blank := range b {
-		out[i] = out[i] || blank
-	}
 	return out
 }
 

@@ -196,21 +196,20 @@ func (r *PlannedRelease) withoutSampling(ctx context.Context, p *Planned, d *Pla
 	if err != nil {
 		return nil
 	}
-	relations := []privacy.Relation{p.inside}
-	full := &DraftDraw{Sampled: planned.Sampled{Design: design}, Relations: relations}
+	full := &DraftDraw{Sampled: planned.Sampled{Design: design}, Relations: []privacy.Relation{p.inside}}
 	q, err := newQuestion(p.Job, full, ask{r.Index, r.Mech, r.schema}, nil)
 	if err != nil {
 		return nil
 	}
 	var whole *PlannedRelease
 	if r.Job.Guarantee.Rho != nil {
-		whole, err = q.solveRho(ctx, p.Job, relations)
+		whole, err = q.solveRho(ctx)
 	} else {
 		share := Point(r.Job.Guarantee)
 		if p.table != nil {
 			share = portion(d.OnTable(), r.Job.Guarantee, d.Target)
 		}
-		whole, err = q.within(ctx, p.Job, share, relations)
+		whole, err = q.within(ctx, share)
 	}
 	if err != nil {
 		return nil

@@ -85,13 +85,10 @@ func (r *PlannedRelease) judge(out *sdk.Result, rows int) {
 		if c.Float64 == nil || slices.Contains([]string{"lower", "upper", "quantile"}, c.Name) || slices.Contains(r.groupColumns(), c.Name) {
 			continue
 		}
-		c.Float64, c.Blank = slices.Clone(c.Float64), slices.Clone(c.Blank)
+		own(c)
 		for i := range c.Float64 {
 			if marks[i] == tooUncertain {
-				if c.Blank == nil {
-					c.Blank = make([]bool, len(c.Float64))
-				}
-				c.Float64[i], c.Blank[i] = 0, true
+				blank(c, i)
 			}
 		}
 	}

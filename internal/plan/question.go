@@ -8,14 +8,16 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/planned"
+	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
 
 // Question is a release before it has a plan. It holds for every amount.
 type Question struct {
 	planned.Release
-	// design is that of the draw.
+	// design is that of the draw, and under are its relations, under which every plan is charged.
 	design samplers.Design
+	under  []privacy.Relation
 	job    *job.Job // that of the table
 	cap    *job.Cap // of the release, nil where its rows are not capped
 	schema *params.Schema
@@ -29,7 +31,7 @@ func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, er
 	r, about := &j.Releases[a.index], a.mech.About()
 	j = j.Of(r.Table)
 	out := Question{Release: planned.Release{Index: a.index, Job: *r, Mech: a.mech, Params: r.Params},
-		design: d.Design, job: j, schema: a.schema, cap: j.Dataset.CapOf(r)}
+		design: d.Design, under: d.Relations, job: j, schema: a.schema, cap: j.Dataset.CapOf(r)}
 	if j.Dataset.WeightsOf(r) != nil && !about.Weighted {
 		return out, fmt.Errorf("%s does not use the weights of a survey, and its sensitivity is not that of weighted rows: "+
 			"say weights: none for this release, or take a mechanism that uses them (plugin list)", r.Mechanism)

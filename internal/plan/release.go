@@ -29,8 +29,8 @@ type PlannedRelease struct {
 }
 
 // plan asks the mechanism for a plan that costs at most target, and charges it at the δ of
-// the share under every relation.
-func (q *Question) plan(ctx context.Context, share, target privacy.Point, relations []privacy.Relation) (*PlannedRelease, error) {
+// the share under every relation of the draw.
+func (q *Question) plan(ctx context.Context, share, target privacy.Point) (*PlannedRelease, error) {
 	answer, err := q.Mech.Plan(ctx, q.At(target))
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (q *Question) plan(ctx context.Context, share, target privacy.Point, relati
 	if err := r.choose(ctx); err != nil {
 		return nil, err
 	}
-	for _, rel := range relations {
+	for _, rel := range q.under {
 		a, err := privacy.Bill{Event: r.Event(), Delta: share.Delta}.Price(rel) // the ledger asks for the same price
 		if err != nil {
 			return nil, fmt.Errorf("the plan of %s cannot be charged: %w", q.Job.Mechanism, err)
@@ -51,7 +51,7 @@ func (q *Question) plan(ctx context.Context, share, target privacy.Point, relati
 }
 
 // within asks for a plan that keeps to its share of the sample's budget.
-func (q *Question) within(ctx context.Context, j *job.Job, share privacy.Point, relations []privacy.Relation) (*PlannedRelease, error) {
+func (q *Question) within(ctx context.Context, share privacy.Point) (*PlannedRelease, error) {
 	tries, last := 1, 0.0
 	if q.Apart {
 		tries = mostPlans
@@ -63,7 +63,7 @@ func (q *Question) within(ctx context.Context, j *job.Job, share privacy.Point, 
 			target.Epsilon *= factor
 			target.Delta /= 2
 		}
-		r, err := q.plan(ctx, share, target, relations)
+		r, err := q.plan(ctx, share, target)
 		if err == nil {
 			last = r.cost
 		}
@@ -75,16 +75,24 @@ func (q *Question) within(ctx context.Context, j *job.Job, share privacy.Point, 
 	if !best.Good {
 		return nil, fmt.Errorf("the plan of %s spends more than its share (ε %.6g of %.6g)", q.Job.Mechanism, last, share.Epsilon)
 	}
-	return best.Made.settled(j)
+	return best.Made.settled()
 }
 
 // mostPlans bounds how often a mechanism that is run group by group is asked to spend less.
 const mostPlans = 5
 
+// at asks for the plan at a target, and holds it to what the job declares.
+func (q *Question) at(ctx context.Context, share, target privacy.Point) (*PlannedRelease, error) {
+	r, err := q.plan(ctx, share, target)
+	if err != nil {
+		return nil, err
+	}
+	return r.settled()
+}
+
 // settled is the release as the job declares it, or what the plan does not keep to.
-func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
-	j = j.Of(r.Job.Table)
-	one := *r
+func (r *PlannedRelease) settled() (*PlannedRelease, error) {
+	one, j := *r, r.job
 	one.Additive = r.Additive || additive(r.Plan.Errors)
 	if one.scaled = r.Scaled(j); r.Weights != nil {
 		one.Plan.Errors = surveyed(r.Plan.Errors)

@@ -62,7 +62,7 @@ func (d PlannedDraw) planRho(ctx context.Context, j *job.Job, relation privacy.R
 		if s := j.InSeries(&q.Job); s != nil {
 			return q.planInSeries(ctx, j, s, d.DraftDraw, privacy.Point{})
 		}
-		return q.solveRho(ctx, j, d.Relations)
+		return q.solveRho(ctx)
 	})
 	if len(problems) > 0 || broken != nil {
 		return nil, problems, broken
@@ -114,11 +114,7 @@ func (d *PlannedDraw) raiseRho(ctx context.Context, j *job.Job, relation privacy
 			made, problems, broken := d.with(ctx, j, func(i int, q *Question) (*PlannedRelease, error) {
 				target := d.Releases[i].Target
 				target.Epsilon *= factor
-				r, err := q.plan(ctx, target, target, d.Relations)
-				if err != nil {
-					return nil, err
-				}
-				return r.settled(j)
+				return q.at(ctx, target, target)
 			})
 			if len(problems) > 0 || broken != nil {
 				return nil, math.Inf(1), nil
@@ -139,19 +135,19 @@ func (d *PlannedDraw) raiseRho(ctx context.Context, j *job.Job, relation privacy
 
 // solveRho finds the point at which the mechanism plans what the release's ρ allows on the
 // sample.
-func (q *Question) solveRho(ctx context.Context, j *job.Job, relations []privacy.Relation) (*PlannedRelease, error) {
+func (q *Question) solveRho(ctx context.Context) (*PlannedRelease, error) {
 	asked, start := q.Job.Guarantee.Rho, Point(q.Job.Guarantee)
 	var refused error
 	best, err := Fit(func(eps float64) (*PlannedRelease, float64, error) {
 		at := privacy.Point{Epsilon: eps, Delta: start.Delta * RoundingReserve * RoundingReserve}
-		r, err := q.plan(ctx, at, at, relations)
+		r, err := q.plan(ctx, at, at)
 		if isFault(err) {
 			return nil, 0, err
 		} else if err != nil {
 			refused = err
 			return nil, math.Inf(1), nil
 		}
-		cost, err := rhoOf(r.Event(), relations...)
+		cost, err := rhoOf(r.Event(), q.under...)
 		if err != nil {
 			return nil, 0, fmt.Errorf("the plan of %s cannot be charged in rho, so give its guarantee in epsilon: %w", q.Job.Mechanism, err)
 		}
@@ -165,7 +161,7 @@ func (q *Question) solveRho(ctx context.Context, j *job.Job, relations []privacy
 	case !best.Good:
 		return nil, fmt.Errorf("no plan of %s keeps within rho %s", q.Job.Mechanism, rational.Format(asked))
 	}
-	return best.Made.settled(j)
+	return best.Made.settled()
 }
 
 // Rho returns the ρ that the release asks for, and the ρ that it alone costs the population;

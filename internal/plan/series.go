@@ -47,7 +47,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 	q = one
 	pure := inEpsilon(&q.Job)
 	if d.begun == nil {
-		r, err := q.ofOnePeriod(ctx, j, share, d.Relations)
+		r, err := q.ofOnePeriod(ctx, share)
 		if err != nil {
 			return nil, err
 		}
@@ -86,10 +86,7 @@ func (q *Question) planInSeries(ctx context.Context, j *job.Job, spec *job.Serie
 		return nil, fmt.Errorf("release %s was not in the series when it began", q.Job.Name)
 	}
 	start := d.begun.Releases[at]
-	r, err := q.plan(ctx, start.Target, start.Target, d.Relations)
-	if err == nil {
-		r, err = r.settled(j)
-	}
+	r, err := q.at(ctx, start.Target, start.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +110,11 @@ func (q *Question) amount() *big.Rat {
 }
 
 // ofOnePeriod has the mechanism plan a release as if it were of one period alone.
-func (q *Question) ofOnePeriod(ctx context.Context, j *job.Job, share privacy.Point,
-	relations []privacy.Relation) (*PlannedRelease, error) {
+func (q *Question) ofOnePeriod(ctx context.Context, share privacy.Point) (*PlannedRelease, error) {
 	if inEpsilon(&q.Job) {
-		return q.within(ctx, j, share, relations)
+		return q.within(ctx, share)
 	}
-	return q.solveRho(ctx, j, relations)
+	return q.solveRho(ctx)
 }
 
 // gaussian is the question with Gaussian noise, which a series in ρ needs.

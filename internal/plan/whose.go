@@ -245,6 +245,20 @@ func columnIn(columns []sdk.ResultColumn, name string) *sdk.ResultColumn {
 	return nil
 }
 
+// own gives a column a mark for each value, and numbers and marks that others do not share. Files have a place for blank values then,
+// whether there are any or not.
+func own(c *sdk.ResultColumn) {
+	marks := make([]bool, c.Len())
+	copy(marks, c.Blank)
+	c.Float64, c.Blank = slices.Clone(c.Float64), marks
+}
+
+// blank takes a number out of a column.
+func blank(c *sdk.ResultColumn, i int) {
+	c.Float64[i] = 0
+	c.Hide(i)
+}
+
 const (
 	estimateField = "estimate"
 	noiseField    = "noise_sd"
