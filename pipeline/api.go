@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -116,7 +117,7 @@ func Run(ctx context.Context, j *Job, o Options) (*Outcome, error) {
 }
 
 // MarshalJSON is the outcome for programs.
-func (o *Outcome) MarshalJSON() ([]byte, error) { return o.whole.MarshalJSON() }
+func (o *Outcome) MarshalJSON() ([]byte, error) { return json.Marshal(o.whole) }
 
 // WriteText prints a summary for a person.
 func (o *Outcome) WriteText(w io.Writer) error { return o.whole.WriteText(w) }

@@ -40,7 +40,7 @@ func TestTerminalHasLabels(t *testing.T) {
 		{Name: "interval_low", Float64: []float64{90, 190}}, {Name: "interval_high", Float64: []float64{110, 210}}}}
 	for _, detail := range []bool{false, true} {
 		var out strings.Builder
-		told := report.Told{Report: r, Values: map[string]report.Table{"m": table}}
+		told := report.Told{Report: *r, Values: map[string]report.Table{"m": table}}
 		if err := told.WriteText(&out, detail); err != nil {
 			t.Fatal(err)
 		}

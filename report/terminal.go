@@ -18,21 +18,22 @@ const (
 	shownRows     = 12
 )
 
-// Told is a run, for the person who ran it.
+// Told is a run, for the person who ran it, and in JSON for programs.
 type Told struct {
-	Already bool   // the releases were there
-	Unmade  string // says which formats of them were not made
-	Late    string // says that the run missed its hour, "" where it did not
-	Made    string // says that the ledger is new, "" where it is not
-	Dir     string // holds the releases
-	Page    string // the address of the page
-	Report  *Report
-	Values  map[string]Table
+	Already bool   `json:"already_released"`     // the releases were there: nothing was drawn or debited
+	Dir     string `json:"dir"`                  // holds the releases
+	Made    string `json:"new_ledger,omitempty"` // says that the ledger is new
+	Late    string `json:"late,omitempty"`       // says that the run missed its hour
+	Report  Report `json:"report"`               // what stands in its report.json
+
+	Unmade string           `json:"-"` // where Already, says what the job now asks for and the first run did not make
+	Page   string           `json:"-"` // the address of the page
+	Values map[string]Table `json:"-"`
 }
 
 // WriteText prints what a person wants to know after a run: in some ten lines, or with everything that the report says.
 func (t *Told) WriteText(out io.Writer, detail bool) error {
-	w, r := t.Report.Publication.inEnglish(), t.Report
+	w, r := t.Report.Publication.inEnglish(), &t.Report
 	s := document.Section{Parts: useless(w, r)}
 	add := func(label, text string) {
 		if text != "" {
@@ -40,7 +41,7 @@ func (t *Told) WriteText(out io.Writer, detail bool) error {
 		}
 	}
 	if t.Already {
-		s.Parts = slices.Insert(s.Parts, 0, document.Part{Text: w.t("terminal.already")}, document.Part{Text: strings.TrimSpace(t.Unmade)})
+		s.Parts = slices.Insert(s.Parts, 0, document.Part{Text: w.t("terminal.already")}, document.Part{Text: t.Unmade})
 	}
 	all := Briefs(r, t.Values)
 	lines := &document.Table{}

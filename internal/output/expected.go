@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
@@ -192,32 +191,13 @@ func assumed(j *job.Job, r *job.Release, l *sdk.Linear) (*samplers.Moments, stri
 		return &samplers.Moments{Mean: p + l.Low, SD: math.Sqrt(p * (1 - p)), KnownMean: true},
 			fmt.Sprintf("the share is %g, as the job assumes", p)
 	}
-	for _, c := range j.Dataset.Columns {
-		a := c.Assume
-		if c.Name != l.Column || a == nil || a.SD == nil {
-			continue
-		}
-		m := &samplers.Moments{SD: number(a.SD), ICC: number(a.ICC), KnownMean: a.Mean != nil, Strata: a.Strata()}
-		words := fmt.Sprintf("%s has standard deviation %g", c.Name, m.SD)
-		if m.KnownMean {
-			words += fmt.Sprintf(" and mean %g", number(a.Mean))
-			m.Mean = number(a.Mean) - (rational.Up(c.Lower) - l.Low) // z is the value minus a constant
-		}
-		if len(m.Strata) > 0 {
-			words += ", with one of its own inside each stratum"
-		}
-		if m.ICC > 0 {
-			words += fmt.Sprintf(", with correlation %g within units", m.ICC)
-		}
-		return m, words + ", as the job assumes"
+	c, _ := j.Dataset.Column(l.Column)
+	m, words, inside := plan.Moments(c)
+	if words == "" {
+		return nil, ""
 	}
-	return nil, ""
-}
-
-func number(r *big.Rat) float64 {
-	if r == nil {
-		return 0
+	if m.KnownMean {
+		m.Mean -= rational.Up(c.Lower) - l.Low // z is the value minus a constant
 	}
-	f, _ := r.Float64()
-	return f
+	return &m, words + inside + ", as the job assumes"
 }

@@ -135,7 +135,7 @@ func delayed(ctx context.Context, o Options, h *hour, f func(context.Context, Op
 		shown(e)
 	}
 	if done != nil {
-		done.late = h.late()
+		done.Late = h.late()
 	}
 	return done, err
 }

@@ -123,6 +123,7 @@ func (a *attempt) again(ctx context.Context, r *ledger.Release, err error) (*Out
 		}
 	}
 	a.watch(run.Progress{Kind: "published"})
-	return &Outcome{Already: true, Dir: dir, Report: rep, Results: output.StoredResults(rep, files), asked: a.job.Output.Formats,
-		reworded: !output.SameWords(a.job, &rep)}, nil
+	done := outcome(dir, rep, output.StoredResults(rep, files))
+	done.Already, done.Unmade = true, unmade(a.job, &rep)
+	return done, nil
 }

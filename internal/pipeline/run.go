@@ -257,20 +257,20 @@ func (a *attempt) deliver(interruptible context.Context, r *run.Runner) (*Outcom
 		}
 	}
 	a.report.Budget, a.report.Look = a.account(), a.looked
-	outcome, err := a.publish(ctx, r, func() error { return a.o.hour.publishes(interruptible) })
+	done, err := a.publish(ctx, r, func() error { return a.o.hour.publishes(interruptible) })
 	if err != nil {
 		known := failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 		b.Failed(ctx, t, known, false)
 		return nil, known
 	}
-	outcome.made = a.made
+	done.Made = a.made
 	a.o.reach("visible")
 	if err := b.Published(ctx, b.Ticket.Release); err != nil {
 		return nil, err
 	}
 	a.o.reach("published")
 	a.watch(run.Progress{Kind: "published"})
-	return outcome, nil
+	return done, nil
 }
 
 // measure makes the steps of a series that are missing, and returns what was measured; nil where the job has no series.
@@ -334,5 +334,5 @@ func (a *attempt) publish(ctx context.Context, r *run.Runner, hold func() error)
 	if err := out.Publish(); err != nil {
 		return nil, output.Unpublished(err)
 	}
-	return &Outcome{Dir: out.Final, Report: rep, Results: results}, nil
+	return outcome(out.Final, rep, results), nil
 }

@@ -34,7 +34,7 @@ func (r *PlannedRelease) choose(ctx context.Context) error {
 		r.Question, r.Plan, r.Instead = one, answer, &ratio
 		return nil
 	}
-	mean, _, _ := assumed(r.job, difference.Linear.Column)
+	mean := assumed(r.job, difference.Linear.Column).Mean
 	if p := AssumedShare(&r.Job); p > 0 {
 		mean = p
 	} else if c, ok := r.job.Dataset.Column(difference.Linear.Column); !ok || c.Assume == nil || c.Assume.Mean == nil {
@@ -60,8 +60,8 @@ func (r *PlannedRelease) narrower(difference, ratio sdk.ExpectedError) bool {
 
 // total is the error to expect of a value, of noise and draw, where its column has this mean.
 func (r *PlannedRelease) total(e sdk.ExpectedError, mean float64) (float64, error) {
-	_, sd, strata := assumed(r.job, e.Linear.Column)
-	m := &samplers.Moments{SD: sd, KnownMean: true, Strata: strata}
+	column := assumed(r.job, e.Linear.Column)
+	m := &samplers.Moments{SD: column.SD, KnownMean: true, Strata: column.Strata}
 	if p := AssumedShare(&r.Job); p > 0 {
 		if m.SD = math.Sqrt(p * (1 - p)); !e.Ratio() {
 			m.Mean = p + e.Linear.Low
@@ -74,13 +74,7 @@ func (r *PlannedRelease) total(e sdk.ExpectedError, mean float64) (float64, erro
 }
 
 // AssumedShare is the share that a release assumes of its value, 0 for none.
-func AssumedShare(r *job.Release) float64 {
-	if r.AssumeShare == nil {
-		return 0
-	}
-	p, _ := r.AssumeShare.Float64()
-	return p
-}
+func AssumedShare(r *job.Release) float64 { return rational.Near(r.AssumeShare) }
 
 // Deviation is the standard deviation of a linear value over the draws, that of the
 // table itself from its population among them.

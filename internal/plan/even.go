@@ -74,18 +74,18 @@ func (r *PlannedRelease) even(l *sdk.Linear) *samplers.Moments {
 	if l.Column != "" || l.Low == l.High || r.cap != nil {
 		return nil
 	}
-	mean, sd := l.High, 0.0
-	var strata map[string]float64
+	m := samplers.Moments{Mean: l.High}
 	if sums := sums(l); sums != "" {
-		if mean, sd, strata = assumed(r.job, sums); sd == 0 {
+		if m = assumed(r.job, sums); m.SD == 0 {
 			return nil
 		}
 	}
 	p := 1 / r.spreadOver()
 	if p < 1 {
-		strata = nil // a group holds a part of each stratum
+		m.Strata = nil // a group holds a part of each stratum
 	}
-	return &samplers.Moments{Strata: strata, Mean: p * mean, SD: math.Sqrt(p*(sd*sd+mean*mean) - p*p*mean*mean), KnownMean: true}
+	sd := math.Sqrt(p*(m.SD*m.SD+m.Mean*m.Mean) - p*p*m.Mean*m.Mean)
+	return &samplers.Moments{Strata: m.Strata, Mean: p * m.Mean, SD: sd, KnownMean: true}
 }
 
 // quotient forecasts c + A/B, A and B sums over the rows of a group, to the first order. The sum that B divides is A − (A/B)·B.
@@ -136,7 +136,8 @@ func (r *PlannedRelease) quotient(e sdk.ExpectedError, rows int64) (Forecast, bo
 // sparsity returns how far values lie apart around a quantile, over the shares of ranks between them: as the column is assumed to be
 // spread, and like normal values where the job assumes moments alone. It is 0 where nothing says it.
 func (r *PlannedRelease) sparsity(l *sdk.Linear) float64 {
-	mean, sd, _ := assumed(r.job, l.Adds)
+	column := assumed(r.job, l.Adds)
+	mean, sd := column.Mean, column.SD
 	c, declared := r.job.Dataset.Column(l.Adds)
 	if !declared || sd == 0 || c.Assume.Distribution == job.PilotTable {
 		return 0
@@ -157,7 +158,8 @@ func (r *PlannedRelease) expects(l *sdk.Linear) (mean, sd float64, known bool) {
 		p := AssumedShare(&r.Job)
 		return p - r.constant(l), math.Sqrt(p * (1 - p)), p > 0
 	}
-	mean, sd, _ = assumed(r.job, sums(l))
+	column := assumed(r.job, sums(l))
+	mean, sd = column.Mean, column.SD
 	switch s := r.Plan.Estimates(); {
 	case s == sdk.StatisticQuantile: // of the share of rows below it, less q
 		return 0, math.Sqrt(-l.Low * l.High), true

@@ -2,11 +2,13 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/planned"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -58,7 +60,7 @@ func (r *PlannedRelease) SizeOf(l *sdk.Linear) (size float64, expect bool) {
 	public := max(planned.Population(r.job, r.design), r.job.Dataset.AtLeast)
 	rows, sums := max(public, 1), sums(l)
 	size = span(rows, r.design, l)
-	mean, _, _ := assumed(r.job, sums)
+	mean := assumed(r.job, sums).Mean
 	if mean != 0 {
 		size = summed(rows, r.design, l) * math.Abs(mean)
 	}
@@ -68,21 +70,35 @@ func (r *PlannedRelease) SizeOf(l *sdk.Linear) (size float64, expect bool) {
 	return size, public > 0 && (sums == "" || mean != 0)
 }
 
-// assumed are the mean and the standard deviation that the job assumes of a column, 0 where
-// it assumes none.
-func assumed(j *job.Job, column string) (mean, sd float64, strata map[string]float64) {
-	for _, c := range j.Dataset.Columns {
-		if c.Name == column && c.Assume != nil {
-			if c.Assume.Mean != nil {
-				mean, _ = c.Assume.Mean.Float64()
-			}
-			if c.Assume.SD != nil {
-				sd, _ = c.Assume.SD.Float64()
-			}
-			strata = c.Assume.Strata()
+// Moments returns what the job assumes of the values of a column. words say it, but for what holds inside units, "" where it assumes
+// no standard deviation.
+func Moments(c job.Column) (m samplers.Moments, words, inside string) {
+	a := c.Assume
+	if a == nil {
+		return m, "", ""
+	}
+	m = samplers.Moments{Mean: rational.Near(a.Mean), SD: rational.Near(a.SD), ICC: rational.Near(a.ICC), KnownMean: a.Mean != nil,
+		Strata: a.Strata()}
+	if a.SD != nil {
+		words = fmt.Sprintf("%s has standard deviation %g", c.Name, m.SD)
+		if m.KnownMean {
+			words += fmt.Sprintf(" and mean %g", m.Mean)
 		}
 	}
-	return mean, sd, strata
+	if len(m.Strata) > 0 {
+		inside = ", with one of its own inside each stratum"
+	}
+	if m.ICC > 0 {
+		inside += fmt.Sprintf(", with correlation %g within units", m.ICC)
+	}
+	return m, words, inside
+}
+
+// assumed are the moments that the job assumes of a column, 0 where it assumes none.
+func assumed(j *job.Job, column string) samplers.Moments {
+	c, _ := j.Dataset.Column(column)
+	m, _, _ := Moments(c)
+	return m
 }
 
 // cells is the number of rows of the result.

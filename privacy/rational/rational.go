@@ -70,6 +70,15 @@ func ParseFraction(text string) (*big.Rat, error) {
 	return r, nil
 }
 
+// Near is the nearest number, and 0 for nil.
+func Near(r *big.Rat) float64 {
+	if r == nil {
+		return 0
+	}
+	f, _ := r.Float64()
+	return f
+}
+
 // Down is the largest float64 that is at most r: how a limit or a target is
 // rounded (P17).
 func Down(r *big.Rat) float64 {

@@ -97,8 +97,8 @@ func (u *subject) analytic(e report.ExpectedError, d design) Accuracy {
 		}
 		a.SamplingSD = math.Sqrt(v)
 	}
-	if a.Total = math.Hypot(a.NoiseSD, a.SamplingSD); u.model != nil && u.model.mean != 0 {
-		a.Relative = a.Total / math.Abs(u.model.mean)
+	if a.Total = math.Hypot(a.NoiseSD, a.SamplingSD); u.model != nil && u.model.Mean != 0 {
+		a.Relative = a.Total / math.Abs(u.model.Mean)
 	}
 	return a
 }
@@ -133,10 +133,10 @@ func (u *subject) samplingVariance(d design, ratio bool) (float64, string) {
 
 // framedVariance returns the variance of c + Σ w(y−c)/N over a design with a public frame.
 func (u *subject) framedVariance(d samplers.Design, ratio bool) (float64, string) {
-	lower, upper := number(u.column.Lower), number(u.column.Upper)
+	lower, upper := rational.Near(u.column.Lower), rational.Near(u.column.Upper)
 	c := lower + (upper-lower)/2
-	m := samplers.Moments{Mean: u.model.mean - c, SD: u.model.sd, ICC: u.model.icc, KnownMean: u.model.hasMean, Strata: u.model.strata}
-	if ratio { // to first order the sum of the differences from the mean
+	m := u.model.Moments
+	if m.Mean -= c; ratio { // to first order the sum of the differences from the mean
 		m.Mean, m.KnownMean = 0, true
 	}
 	total, err := samplers.Variance(d, samplers.Values{Low: lower - c, High: upper - c, Assumed: &m})

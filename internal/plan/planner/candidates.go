@@ -176,12 +176,12 @@ func (u *subject) allocated(column string, size int64, add func(name, note strin
 	}
 	keys := slices.Sorted(maps.Keys(u.strata))
 	spent := privacy.Point{Epsilon: rational.Down(u.release.Guarantee.Epsilon), Delta: rational.Down(u.release.Guarantee.Delta)}
-	a := allocation{noise: noiseAt(number(u.column.Upper)-number(u.column.Lower), spent)}
+	a := allocation{noise: noiseAt(rational.Near(u.column.Upper)-rational.Near(u.column.Lower), spent)}
 	lo := make([]int64, len(keys))
 	for h, key := range keys {
-		sd, ok := u.model.strata[key]
+		sd, ok := u.model.Strata[key]
 		if !ok {
-			sd = u.model.sd * math.Sqrt(1-u.model.icc)
+			sd = u.model.SD * math.Sqrt(1-u.model.ICC)
 		}
 		a.of, a.sd, lo[h] = append(a.of, u.strata[key]), append(a.sd, sd), 1
 	}
@@ -202,7 +202,7 @@ func (u *subject) allocated(column string, size int64, add func(name, note strin
 		}
 	}
 	neyman, best := a.neyman(lo, a.of, size), a.best(size) // before a design that is made reads the strata again
-	if len(u.model.strata) > 0 {
+	if len(u.model.Strata) > 0 {
 		with("stratified, Neyman", "over the public frame: the least error of the draw by the assumed sd of each stratum", neyman)
 	}
 	with("stratified, allocated", "over the public frame: the least error of noise and draw together", best)

@@ -8,6 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -55,7 +56,7 @@ func (u *subject) collectionSD(table *samplers.Collected) (sd float64, unknown s
 	case u.model == nil || u.column == nil:
 		return 0, "it needs an assumption: assume: {sd: …} for the column"
 	case c.Method == job.Poisson:
-		return u.model.sd * math.Sqrt((1-number(c.Rate))/float64(u.population())), ""
+		return u.model.SD * math.Sqrt((1-rational.Near(c.Rate))/float64(u.population())), ""
 	case table.Facts().Population == 0:
 		return 0, "it needs the sizes of the strata in the population, which are secret"
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -15,40 +14,34 @@ import (
 
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // model holds the public assumptions about the values of a column.
 type model struct {
-	words    string // for people
-	sd, mean float64
-	hasMean  bool
-	icc      float64
-	strata   map[string]float64           // standard deviations inside strata
-	draw     func(rng *rand.Rand) float64 // one value, clipped; nil where only moments are assumed
+	samplers.Moments
+	words string                       // for people
+	draw  func(rng *rand.Rand) float64 // one value, clipped; nil where only moments are assumed
 }
 
 // momentDraws is the number of draws from which the moments of a clipped distribution are computed.
 const momentDraws = 200_000
 
 func newModel(c job.Column) (*model, error) {
-	a := c.Assume
-	m := &model{icc: number(a.ICC), strata: a.Strata(), sd: number(a.SD), mean: number(a.Mean), hasMean: a.Mean != nil}
+	moments, words, inside := plan.Moments(c)
+	a, m := c.Assume, &model{Moments: moments, words: words}
+	mean, sd := m.Mean, m.SD
 	var raw func(rng *rand.Rand) float64
 	switch a.Distribution {
-	case "":
-		m.words = fmt.Sprintf("%s has standard deviation %g", c.Name, m.sd)
-		if m.hasMean {
-			m.words += fmt.Sprintf(" and mean %g", m.mean)
-		}
 	case job.Normal:
-		m.words = fmt.Sprintf("%s is Normal(%g, %g)", c.Name, m.mean, m.sd)
-		mean, sd := m.mean, m.sd
+		m.words = fmt.Sprintf("%s is Normal(%g, %g)", c.Name, mean, sd)
 		raw = func(rng *rand.Rand) float64 { return mean + sd*rng.NormFloat64() }
 	case job.Lognormal:
-		m.words = fmt.Sprintf("%s is lognormal with mean %g and standard deviation %g", c.Name, m.mean, m.sd)
-		spread := math.Log1p(m.sd * m.sd / (m.mean * m.mean)) // the variance of the logarithm
-		mu, sigma := math.Log(m.mean)-spread/2, math.Sqrt(spread)
+		m.words = fmt.Sprintf("%s is lognormal with mean %g and standard deviation %g", c.Name, mean, sd)
+		spread := math.Log1p(sd * sd / (mean * mean)) // the variance of the logarithm
+		mu, sigma := math.Log(mean)-spread/2, math.Sqrt(spread)
 		raw = func(rng *rand.Rand) float64 { return math.Exp(mu + sigma*rng.NormFloat64()) }
 	case job.PilotTable:
 		values, err := readPilot(a.Pilot, a.Column)
@@ -58,29 +51,16 @@ func newModel(c job.Column) (*model, error) {
 		m.words = fmt.Sprintf("%s is spread as in the public pilot table's column %s (%d values)", c.Name, a.Column, len(values))
 		raw = func(rng *rand.Rand) float64 { return values[rng.IntN(len(values))] }
 	}
-	if len(m.strata) > 0 {
-		m.words += fmt.Sprintf(", and a standard deviation of its own inside each of %d strata", len(m.strata))
-	}
-	if m.icc > 0 {
-		m.words += fmt.Sprintf(", with correlation %g within units", m.icc)
-	}
+	m.words += inside
 	if raw == nil {
 		return m, nil
 	}
 	lower, upper := rational.Up(c.Lower)+0, rational.Down(c.Upper)+0 // +0: no −0
 	m.words += fmt.Sprintf(", clipped to [%g, %g]", lower, upper)
 	m.draw = func(rng *rand.Rand) float64 { return math.Max(lower, math.Min(upper, raw(rng))) }
-	m.mean, m.sd = stat.MeanStdDev(m.population(momentDraws, rand.New(rand.NewPCG(1, 1))), nil)
-	m.hasMean = true
+	m.Mean, m.SD = stat.MeanStdDev(m.population(momentDraws, rand.New(rand.NewPCG(1, 1))), nil)
+	m.KnownMean = true
 	return m, nil
-}
-
-func number(r *big.Rat) float64 {
-	if r == nil {
-		return 0
-	}
-	f, _ := r.Float64()
-	return f
 }
 
 // population draws n values.

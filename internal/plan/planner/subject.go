@@ -91,9 +91,9 @@ func newSubject(ctx context.Context, j *job.Job, s Settings) (*subject, error) {
 // forecast.
 func (u *subject) momentsOf(c *job.Column, m *model) *job.Job {
 	out, assume := *u.job, *c.Assume
-	assume.Mean, assume.SD = c.Assume.Mean, new(big.Rat).SetFloat64(m.sd)
-	if m.hasMean {
-		assume.Mean = new(big.Rat).SetFloat64(m.mean)
+	assume.Mean, assume.SD = c.Assume.Mean, new(big.Rat).SetFloat64(m.SD)
+	if m.KnownMean {
+		assume.Mean = new(big.Rat).SetFloat64(m.Mean)
 	}
 	out.Dataset.Columns = slices.Clone(out.Dataset.Columns)
 	for i := range out.Dataset.Columns {

@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Range bounds a sweep; the zero value chooses.
@@ -139,7 +140,7 @@ func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float
 			p.X = float64(d.size)
 		}
 	case Epsilon:
-		p.X = number(v.epsilon)
+		p.X = rational.Near(v.epsilon)
 	}
 
 	made, refused, err := u.priceOr(ctx, v)
