@@ -82,7 +82,7 @@ func (l *Ledger) debit(ctx context.Context, q *Request, s *Standing) error {
 		if s.Unfinished && !q.Again {
 			return s.Refusal()
 		}
-		ask, err := t.sameData(q.Account, q.Columns, q.Tables, q.alike())
+		ask, err := t.same(q.Account, q.Columns, q.Tables, q.sharing())
 		if told, err = t.recordAnswer(q.Account, q.Job, err); told != nil || err != nil || ask {
 			*s = Standing{Compare: ask}
 			return err
@@ -108,18 +108,6 @@ func (l *Ledger) debit(ctx context.Context, q *Request, s *Standing) error {
 		return err
 	})
 	return cmp.Or(err, told)
-}
-
-// alike lists the slices that may hold the rows of one another.
-func (q *Request) alike() (out []string) {
-	for _, s := range q.Steps {
-		for _, p := range s.Parts {
-			if q.Alike {
-				out = append(out, spelled(p.Is))
-			}
-		}
-	}
-	return out
 }
 
 func (t *tx) debit(q *Request, nodes map[string]*Node) (*Ticket, error) {
@@ -148,7 +136,7 @@ func (t *tx) debit(q *Request, nodes map[string]*Node) (*Ticket, error) {
 		return nil, err
 	}
 	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: bill.Cost, Steps: bill.Steps, Columns: q.Columns, Tables: q.Tables,
-		token: 1, job: q.Job, content: q.Content, lease: q.Lease, alike: q.alike()}
+		token: 1, job: q.Job, content: q.Content, lease: q.Lease, of: q.sharing()}
 	if k.billed, err = q.billed(nodes); err != nil {
 		return nil, err
 	}

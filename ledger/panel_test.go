@@ -269,3 +269,49 @@ func TestSecretOfAPanelIsTampered(t *testing.T) {
 		t.Errorf("a wave without the secret: %v", err)
 	}
 }
+
+// A file has one allotment, whatever its panel is called: two names for it would pay as if units had been allotted anew, where all
+// of it is amplified once (P36). One panel of another file, and a panel of the ledger's own, are allotted anew.
+func TestOneAllotmentUnderTwoNames(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		column := func(name, digest string) Column { return Column{Name: name, Tag: l.Tag(name, 10), Digest: digest} }
+		ask := func(plan, name string, wave int64, columns ...Column) (Standing, error) {
+			q := named(waveOf(plan, wave, 0.1), name, false)
+			if wave > 1 {
+				q = seen(1, q)
+			}
+			q.Columns, q.Job = columns, plan
+			if columns[0].Digest != "" {
+				q.Content = plan
+			}
+			return asking(l, q)
+		}
+		seal := func(plan, name string, wave int64, columns ...Column) {
+			t.Helper()
+			s, err := ask(plan, name, wave, columns...)
+			if err != nil || s.Ticket == nil {
+				t.Fatalf("%s: %+v, %v", plan, s, err)
+			}
+			if err := l.Seal(background, s.Ticket, plan, someFiles); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seal("first", "a", 1, column("household", "h"), column("size", "s"))
+		seal("second wave", "a", 2, column("household", "h"), column("size", "s"))
+		seal("another file", "b", 1, column("household", "other"))
+		if s, err := ask("unknown", "c", 1, column("household", ""), column("income", "")); err != nil || !s.Compare {
+			t.Errorf("as many rows: %+v, %v", s, err)
+		}
+		_, err := ask("renamed", "c", 1, column("household", "h"), column("income", "i"))
+		if codeOf(err) != CodeSame || !strings.Contains(err.Error(), "use its panel: NAME") {
+			t.Errorf("the same file: %v", err)
+		}
+		key := waveOf("", 1, 1).Account
+		if err := l.SeparateSlices(background, key, "units were allotted anew, and the file says the same of them"); err != nil {
+			t.Fatal(err)
+		}
+		seal("meant", "c", 1, column("household", "h"), column("income", "i"))
+		verified(t, l)
+	})
+}

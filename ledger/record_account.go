@@ -188,9 +188,9 @@ func (r *separateBody) enter(b *books, _ int64) error {
 	p := pair(r.Accounts[0], r.Accounts[n-1])
 	switch {
 	case b.pairs[p]:
-		return fmt.Errorf("accounts or slices are separate twice")
-	case (n == 1) != (p[0] == p[1]) || n == 1 && r.Accounts[0].Slices == "":
-		return fmt.Errorf("an account is not separate from itself, and has no slices that are")
+		return fmt.Errorf("accounts, slices or panels are separate twice")
+	case (n == 1) != (p[0] == p[1]):
+		return fmt.Errorf("an account is not separate from itself")
 	}
 	b.pairs[p] = true
 	b.changed.pairs = append(b.changed.pairs, p)

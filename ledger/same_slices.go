@@ -57,11 +57,20 @@ func (t *tx) otherSlice(k Key, columns []Column, used map[string]*columnUses, pa
 // slicesOf is the pair that permits slices of one account to be alike.
 func slicesOf(k Key) [2]string { return pair(k.name(), k.name()) }
 
-// SeparateSlices records that slices of an account may hold the same rows, each with a limit of
-// its own.
+// SeparateSlices records that slices of an account, or its collected panels, may hold the same rows.
 func (l *Ledger) SeparateSlices(ctx context.Context, k Key, reason string) error {
-	if k.Slice.Column == "" {
-		return refuse(CodeSame, "the account of %s has no slices: name two accounts", k)
+	panels, err := reading(ctx, l, func(t *tx) ([]*Node, error) {
+		a, err := t.account(k)
+		if err != nil || a == nil {
+			return nil, err
+		}
+		return t.nodes("WHERE account = ? AND kind = ?", a.ID, KindPanel)
+	})
+	if err != nil {
+		return err
+	}
+	if k.Slice.Column == "" && len(panels) == 0 {
+		return refuse(CodeSame, "the account of %s has no slices and no panels: name two accounts", k)
 	}
 	return l.setApart(ctx, slicesOf(k), &separateBody{Accounts: []accountName{k.name()}, reasoned: reasoned{reason}})
 }

@@ -30,7 +30,7 @@ type Ticket struct {
 	billed  map[string]Made // what was debited
 	keeps   []string        // samples whose rows the seal must bring
 	lease   time.Duration
-	alike   []string // slices that may hold the same rows
+	of      sharing
 }
 
 // DefaultLease is for how long a run is believed to be alive without a sign of it.
@@ -165,7 +165,7 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 					"the same releases were made from the same data already; these are not published, and their budget is spent")
 			}
 		}
-		_, err = t.sameData(k.Account.Key, k.Columns, k.Tables, k.alike)
+		_, err = t.same(k.Account.Key, k.Columns, k.Tables, k.of)
 		if told, err = t.recordAnswer(k.Account.Key, k.job, err); told != nil || err != nil {
 			return err
 		}

@@ -457,27 +457,27 @@ func (e *environment) ledgerSeparate() *cobra.Command {
 	var from ledger.Key
 	var reason string
 	c := &cobra.Command{
-		Use:   "separate [LEDGER] --dataset ID --relation R {--from ID --from-relation R | --slices-by COLUMN} --reason TEXT",
-		Short: "Let two accounts, or slices of one, spend on the same data",
-		Long: `separate lets two accounts spend on the same data, each with its own limit. With
---slices-by and without --from it lets slices of one account hold the same rows, as in a
-panel whose people answer the same each month.`,
+		Use:   "separate [LEDGER] --dataset ID --relation R [--from ID --from-relation R] [--slices-by COLUMN] --reason TEXT",
+		Short: "Let two accounts, or slices or panels of one, spend on the same data",
+		Long: `separate lets two accounts spend on the same data, each with its own limit. Without
+--from it lets slices of one account hold the same rows, as in a panel whose people answer
+the same each month, or panels that somebody else drew.`,
 		Example: `  dprelease ledger separate job.yaml --dataset panel-2024 --relation add-remove --from panel-2024 --from-relation replace-one \
     --reason "the method comparison may spend a second budget, board decision of 12 May"
   dprelease ledger separate job.yaml --dataset panel-2024 --relation add-remove --slices-by month \
     --reason "the same people answer every month"`,
 	}
 	other.add(c)
-	alike := func(k ledger.Key) bool { return k.Slice.Column != "" && other.dataset == "" }
-	return e.act(c, &reason, func(k ledger.Key) (err error) {
-		if !alike(k) {
+	alike := func() bool { return other.dataset == "" }
+	return e.act(c, &reason, func(ledger.Key) (err error) {
+		if !alike() {
 			from, err = other.key()
 		}
 		return err
 	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
 		done := map[string]any{"event": "done", "exit": command.ExitDone}
-		if alike(key) {
-			return done, fmt.Sprintf("slices of the account of %s may hold the same rows", key), l.SeparateSlices(ctx, key, reason)
+		if alike() {
+			return done, fmt.Sprintf("slices or panels of the account of %s may hold the same rows", key), l.SeparateSlices(ctx, key, reason)
 		}
 		return done, fmt.Sprintf("the accounts of %s and of %s may spend on the same data", key, from), l.Separate(ctx, key, from, reason)
 	})
