@@ -127,5 +127,5 @@ func (s *Slices) Columns() []string {
 	if names := s.plan.Known(); len(names) > 0 {
 		return slices.Clone(names)
 	}
-	return s.views[0].Table.Whole()
+	return s.views[0].Table.Usable()
 }

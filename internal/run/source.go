@@ -233,7 +233,7 @@ func (o *OpenedTable) shape(j *job.Job, columns []string) (err error) {
 func (o *OpenedTable) contents(ctx context.Context, p *planned.Plan, j *job.Job, columns []string) error {
 	if len(columns) == 0 {
 		// A job that counts rows reads no column. Its table is still known by what it holds.
-		columns = o.Table.Whole()
+		columns = o.Table.Usable()
 	}
 	var err error
 	if o.Content, err = o.Table.Content(ctx, columns); err != nil { // verifies them

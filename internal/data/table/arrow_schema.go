@@ -129,7 +129,7 @@ func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool,
 	if len(s.fields) >= maxArrowFields || depth > maxArrowDepth || s.names > maxArrowNames {
 		return fail(CodeLimit, "", "the schema has too many fields, nests too deep, or its names are too long")
 	}
-	f := arrowField{column: Column{Name: name, Nullable: fb.byte(1) != 0, inner: depth > 0}, inList: inList,
+	f := arrowField{column: Column{Name: name, Nullable: fb.byte(1) != 0}, inList: inList,
 		path: append(parents[:len(parents):len(parents)], len(s.fields))}
 	for _, p := range parents {
 		f.column.Nullable = f.column.Nullable || s.fields[p].column.Nullable

@@ -60,7 +60,6 @@ type Column struct {
 	Unsigned    bool // the bits of Int64 are those of a uint64
 	Text        bool // stored as text (in a CSV file or the name of a folder) and read as its Kind
 
-	inner  bool // a field of a struct, or the name of a folder: see Table.Whole
 	folder bool // the name of a folder
 
 	dropped bool // the schema of a listed table no longer has it
@@ -78,7 +77,7 @@ func parquetColumn(l *pagewalk.Leaf) Column {
 	case l.Doubt != "":
 		return unusable(l.String(), l.Doubt)
 	}
-	c := Column{Name: l.String(), Kind: parquetKinds[l.Note.Meaning], Nullable: l.MaxDef > 0, Usable: true, inner: len(l.Path) > 1}
+	c := Column{Name: l.String(), Kind: parquetKinds[l.Note.Meaning], Nullable: l.MaxDef > 0, Usable: true}
 	n := l.Note
 	switch n.Meaning {
 	case pagewalk.Decimal:

@@ -28,7 +28,7 @@ func TestDigestsStay(t *testing.T) {
 	record := func(name, path string, columns func(all []string) []string) {
 		tab := must(Open(t.Context(), Spec{Path: path}))
 		defer tab.Close()
-		f := must(tab.Fingerprint(t.Context(), columns(tab.Whole()), Key{1, 2, 3}))
+		f := must(tab.Fingerprint(t.Context(), columns(tab.Usable()), Key{1, 2, 3}))
 		got[name] = fmt.Sprintf("%x", f)
 	}
 	all := func(all []string) []string { return all }

@@ -48,7 +48,7 @@ func (t *Table) addKeys(known map[string]bool) {
 				continue
 			}
 			known[named.key] = true
-			c := Column{Name: named.key, Kind: Int, Usable: true, inner: true, folder: true}
+			c := Column{Name: named.key, Kind: Int, Usable: true, folder: true}
 			for _, f := range t.files {
 				p := f.part(named.key)
 				if p == nil {

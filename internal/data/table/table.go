@@ -372,16 +372,10 @@ func (t *Table) find(names []string) ([]int, error) {
 	return out, nil
 }
 
-// Usable returns the names of the usable columns in the order of the table.
-func (t *Table) Usable() []string { return t.names(func(c Column) bool { return c.Usable }) }
-
-// Whole returns the names of the columns that identify the whole table: the usable ones at the top of its files. Fields
-// of structs and names of folders do not count, because ledgers in use are older than these.
-func (t *Table) Whole() []string { return t.names(func(c Column) bool { return c.Usable && !c.inner }) }
-
-func (t *Table) names(which func(Column) bool) (names []string) {
+// Usable returns the names of the usable columns in the order of the table. They identify the whole table.
+func (t *Table) Usable() (names []string) {
 	for _, c := range t.columns {
-		if which(c) {
+		if c.Usable {
 			names = append(names, c.Name)
 		}
 	}

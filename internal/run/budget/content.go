@@ -48,7 +48,7 @@ func identifying(p *planned.Plan, t *run.OpenedTable) []string {
 		names = p.ColumnsOf(t.Name())
 	}
 	if len(names) == 0 {
-		names = t.Table.Whole()
+		names = t.Table.Usable()
 	}
 	if t.Name() != p.Job.Dataset.Population {
 		return names // a neighbour keeps columns of the population alone

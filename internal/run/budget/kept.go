@@ -47,7 +47,7 @@ func (b *Budget) identify(ctx context.Context, t *run.OpenedTable) error {
 			return f, err
 		}
 	}
-	f, err := of(ctx, t.Table.Whole(), table.Key(b.Ledger.ContentKey()))
+	f, err := of(ctx, t.Table.Usable(), table.Key(b.Ledger.ContentKey()))
 	if err == nil {
 		b.whole = hex.EncodeToString(f[:])
 	}

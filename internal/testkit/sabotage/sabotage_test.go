@@ -21,9 +21,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/pipeline"
-	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
 	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/plugin/sandbox"
@@ -252,7 +252,7 @@ func (s *scene) plugin(t *testing.T, name string) host.Command {
 	if err := os.Link(s.program, path); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)
 	}
-	sum, err := catalog.Digest(path)
+	sum, err := file.Digest(path, file.MaxProgram)
 	if err != nil {
 		t.Fatal(err)
 	}
