@@ -90,3 +90,25 @@ func (r *closeBody) enter(b *books, _ int64) error {
 	b.changed.nodes = append(b.changed.nodes, n)
 	return nil
 }
+
+// sharing lists what of an account a job is part of: the slices of a series, which may hold the rows of one another, and a
+// panel that somebody else drew.
+type sharing struct {
+	alike     []string
+	allotment string // the id of the panel, "" for none
+}
+
+// sharing lists what the job is part of.
+func (q *Request) sharing() (out sharing) {
+	for _, s := range q.Steps {
+		for _, p := range s.Parts {
+			if q.Alike {
+				out.alike = append(out.alike, spelled(p.Is))
+			}
+		}
+		if s.Begins == KindPanel && !s.Secret {
+			out.allotment = s.Node
+		}
+	}
+	return out
+}

@@ -127,7 +127,7 @@ func (t *tx) separate(p [2]string) (bool, error) {
 // columnUse says that an account was charged for a column, and under which slice. It is as private as the data.
 type columnUse struct {
 	Account     int64  `json:"account"`
-	Panel       string `json:"panel,omitempty"` // the collected panel that it is a wave of
+	Allotment   string `json:"allotment,omitempty"` // the collected panel that it is a wave of
 	Tag         string `json:"tag"`
 	Digest      string `json:"digest"`
 	Slice       string `json:"slice,omitempty"` // its value
@@ -218,28 +218,6 @@ func (t *tx) columns(of []Column) (map[string]*columnUses, error) {
 	return out, nil
 }
 
-// sharing lists what of an account a job is part of: the slices of a series, which may hold the rows of one another, and a
-// panel that somebody else drew.
-type sharing struct {
-	alike []string
-	panel string // its id, "" for none
-}
-
-// sharing lists what the job is part of.
-func (q *Request) sharing() (out sharing) {
-	for _, s := range q.Steps {
-		for _, p := range s.Parts {
-			if q.Alike {
-				out.alike = append(out.alike, spelled(p.Is))
-			}
-		}
-		if s.Begins == KindPanel && !s.Secret {
-			out.panel = s.Node
-		}
-	}
-	return out
-}
-
 // same refuses a job on data, or tables, that another account, slice or collected panel was charged for, unless a person said
 // that they are separate, or the slices are alike by what was paid for them. Where the bytes must be known to decide
 // that, and are not, it asks for them.
@@ -251,7 +229,7 @@ func (t *tx) same(k Key, columns []Column, tables []Table, of sharing) (ask bool
 	if err != nil {
 		return false, err
 	}
-	if ask, err = t.otherAccount(k, columns, used, of.panel); err != nil || ask {
+	if ask, err = t.otherAccount(k, columns, used, of.allotment); err != nil || ask {
 		return ask, err
 	}
 	return t.otherSlice(k, columns, used, of.alike)
@@ -259,7 +237,7 @@ func (t *tx) same(k Key, columns []Column, tables []Table, of sharing) (ask bool
 
 // otherAccount refuses a job on a column that another account was charged for, or another collected panel of this one: both
 // would be amplified by one allotment (P36).
-func (t *tx) otherAccount(k Key, columns []Column, used map[string]*columnUses, panel string) (ask bool, err error) {
+func (t *tx) otherAccount(k Key, columns []Column, used map[string]*columnUses, allotment string) (ask bool, err error) {
 	accounts := map[int64]Key{}
 	for _, c := range columns {
 		for _, u := range used[digestOf([]byte(c.Name))].uses {
@@ -273,7 +251,7 @@ func (t *tx) otherAccount(k Key, columns []Column, used map[string]*columnUses, 
 				}
 				accounts[u.Account] = other
 			}
-			if other.Is(k) && (panel == "" || u.Panel == "" || u.Panel == panel) {
+			if other.Is(k) && (allotment == "" || u.Allotment == "" || u.Allotment == allotment) {
 				continue
 			}
 			there, err := t.separate(pair(k.name(), other.name()))
@@ -340,7 +318,7 @@ func (t *tx) charged(k *Ticket) (changed map[string]*columnUses, marks map[strin
 		if c.Digest == "" || c.SliceTag != "" && c.SliceDigest == "" {
 			return nil, nil, refuse(CodeChanged, "the content of column %s is not known", c.Name)
 		}
-		use := columnUse{Account: k.Account.ID, Panel: k.of.panel, Tag: c.Tag, Digest: c.Digest}
+		use := columnUse{Account: k.Account.ID, Allotment: k.of.allotment, Tag: c.Tag, Digest: c.Digest}
 		if c.SliceTag != "" {
 			use.Slice, use.SliceTag, use.SliceDigest = k.Account.Slice.Is, c.SliceTag, c.SliceDigest
 		}

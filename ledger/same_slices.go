@@ -59,7 +59,7 @@ func slicesOf(k Key) [2]string { return pair(k.name(), k.name()) }
 
 // SeparateSlices records that slices of an account, or its collected panels, may hold the same rows.
 func (l *Ledger) SeparateSlices(ctx context.Context, k Key, reason string) error {
-	panels, err := reading(ctx, l, func(t *tx) ([]*Node, error) {
+	allotted, err := reading(ctx, l, func(t *tx) ([]*Node, error) {
 		a, err := t.account(k)
 		if err != nil || a == nil {
 			return nil, err
@@ -69,7 +69,7 @@ func (l *Ledger) SeparateSlices(ctx context.Context, k Key, reason string) error
 	if err != nil {
 		return err
 	}
-	if k.Slice.Column == "" && len(panels) == 0 {
+	if k.Slice.Column == "" && len(allotted) == 0 {
 		return refuse(CodeSame, "the account of %s has no slices and no panels: name two accounts", k)
 	}
 	return l.setApart(ctx, slicesOf(k), &separateBody{Accounts: []accountName{k.name()}, reasoned: reasoned{reason}})

@@ -8,9 +8,9 @@ import (
 )
 
 func dataTable() kind[job.DataTable] {
-	keys := datasetKeys()
+	all := datasetKeys()
 	same := func(name string, opts ...option) field[job.DataTable] { // a key that means what it means for the only table
-		f := held(fieldOf(keys, name), func(t *job.DataTable) *job.Dataset { return &t.Dataset })
+		f := held(fieldOf(all, name), func(t *job.DataTable) *job.Dataset { return &t.Dataset })
 		f.Doc, f.Example = "As dataset."+name+" for a single table", ""
 		declare(&f.Declared, opts)
 		return f

@@ -8,8 +8,8 @@ import (
 	"github.com/dprelease/dprelease/internal/say/figure"
 )
 
-// keys name the parts of an error, in the order of Accuracy.parts.
-var keys = []figure.Key{{Class: "main", Name: "error"}, {Class: "other", Name: "noise"}, {Class: "dotted", Name: "sampling"}}
+// legend names the parts of an error, in the order of Accuracy.parts.
+var legend = []figure.Key{{Class: "main", Name: "error"}, {Class: "other", Name: "noise"}, {Class: "dotted", Name: "sampling"}}
 
 // parts are the error and its parts, as figures show them.
 func (a Accuracy) parts() []float64 { return []float64{a.Total, a.NoiseSD, a.SamplingSD} }
@@ -26,8 +26,8 @@ func logarithmic(name string, all []float64) (figure.Axis, bool) {
 
 // figure draws the error along the axis, its parts, and the error of the full table; "" where no point has a known error.
 func (w *Sweep) figure(title, alt string) template.HTML {
-	keys := append(slices.Clone(keys), figure.Key{Class: "thin", Name: "the full table"})
-	lines := make([][]figure.Point, len(keys))
+	legend := append(slices.Clone(legend), figure.Key{Class: "thin", Name: "the full table"})
+	lines := make([][]figure.Point, len(legend))
 	var xs, ys []float64
 	for _, p := range w.Points {
 		if p.Refused != "" {
@@ -43,9 +43,9 @@ func (w *Sweep) figure(title, alt string) template.HTML {
 	if !drawn || !known {
 		return ""
 	}
-	f := figure.NewFrame(x, y, keys...)
+	f := figure.NewFrame(x, y, legend...)
 	for k, line := range lines {
-		f.Curve(line, keys[k].Class)
+		f.Curve(line, legend[k].Class)
 	}
 	return f.HTML("sweep", title, alt)
 }
@@ -74,10 +74,10 @@ func (c *Comparison) figure(title, alt string) template.HTML {
 	if !known {
 		return ""
 	}
-	f := figure.NewFrame(x, figure.Axis{Min: 0.4 - float64(len(of)), Max: 0.6, Ticks: of}, keys...)
+	f := figure.NewFrame(x, figure.Axis{Min: 0.4 - float64(len(of)), Max: 0.6, Ticks: of}, legend...)
 	for i, at := range all {
-		row := float64(-(i / len(keys)))
-		f.Curve([]figure.Point{{X: at, Y: row - 0.3}, {X: at, Y: row + 0.3}}, keys[i%len(keys)].Class)
+		row := float64(-(i / len(legend)))
+		f.Curve([]figure.Point{{X: at, Y: row - 0.3}, {X: at, Y: row + 0.3}}, legend[i%len(legend)].Class)
 	}
 	return f.HTML("designs", title, alt)
 }
