@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	sums "github.com/dprelease/dprelease/plugins/sum"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -72,8 +73,8 @@ func TestLinearClaims(t *testing.T) {
 		}{
 			{mean.Mechanism{}, `{"column": "x", "difference": true}`, func(x float64, _, _ int) float64 { return x - 3.5 }, true},
 			{count.Mechanism{}, `{"by": "g"}`, func(_ float64, g, cell int) float64 { return is(g == cell) }, false},
-			{count.Mechanism{}, `{"sum": "x", "by": "g"}`, func(x float64, g, cell int) float64 { return x * is(g == cell) }, false},
-			{count.Mechanism{}, `{"sum": "x"}`, func(x float64, _, _ int) float64 { return x }, true},
+			{sums.Mechanism{}, `{"column": "x", "by": "g"}`, func(x float64, g, cell int) float64 { return x * is(g == cell) }, false},
+			{sums.Mechanism{}, `{"column": "x", "difference": true}`, func(x float64, _, _ int) float64 { return x - 3.5 }, true},
 		} {
 			public := public
 			public.Design = d
