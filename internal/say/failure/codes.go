@@ -59,7 +59,8 @@ var All = []Code{
 	{"BUDGET_KEPT", ExitBudget, RetryNo, "the job keeps a column that its account does not keep",
 		"leave out the design or `immutable: true`, or see `ledger keep`"},
 	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account, slice or collected panel was charged for the same data; " +
-		"the account is about other slices of it; or a private table is a lookup now", "use that account, or mend the table, or see `ledger separate`"},
+		"the account is about other slices of it; or a private table is a lookup now",
+		"use that account, or mend the table, or see `ledger separate`"},
 	{"RUN_REVISED", ExitBudget, RetryLook, "a slice that was released, or measured in a series, holds other data now",
 		"find out why; `run --revise` publishes a revision and spends the same again"},
 	{"SERIES_ORDER", ExitBudget, RetryNo, "an earlier period of a series was not measured",
