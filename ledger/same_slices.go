@@ -70,7 +70,7 @@ func (l *Ledger) SeparateSlices(ctx context.Context, k Key, reason string) error
 		return err
 	}
 	if k.Slice.Column == "" && len(allotted) == 0 {
-		return refuse(CodeSame, "the account of %s has no slices and no panels: name two accounts", k)
+		return refuse(CodeSame, "the account of %s has no slices and no panels: name the other account, with --from", k)
 	}
 	return l.setApart(ctx, slicesOf(k), &separateBody{Accounts: []accountName{k.name()}, reasoned: reasoned{reason}})
 }

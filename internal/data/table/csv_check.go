@@ -37,36 +37,38 @@ func (f *csvFile) check(ctx context.Context, s *splitter, first []byte, used int
 			return err
 		}
 		b.sum = xxh3.Hash128(text)
-		if err := f.digest(b, text, f.hashed, c); err != nil {
-			return err
-		}
-		f.keepCells(b, c)
-		return nil
+		return f.digest(b, text, f.hashed, c, f.keeping(1+bytes.Count(text, newline)))
 	})
 }
 
-// keepCells keeps the values of a block for scans, as long as there is room.
-func (f *csvFile) keepCells(b *csvBlock, c *cellDigests) {
+// keeping makes room for the values of a block of at most so many rows, which are kept for scans. It returns nil once there is
+// no more room.
+func (f *csvFile) keeping(rows int) []*csvCells {
 	if f.keep == nil || f.keep.full.Load() {
-		return
+		return nil
 	}
-	kept := make([]*vec, len(f.cols))
-	for col, texts := range c.texts {
+	kept := make([]*csvCells, len(f.cols))
+	for col := range f.cols {
 		if !f.hashed[col] || !f.cols[col].Usable {
 			continue
 		}
-		kept[col] = &vec{}
-		if err := f.cells(col, kept[col]).recall(&f.keep.arena, b.rows, texts); err != nil {
-			f.keep.full.Store(true)
-			for _, v := range kept[:col+1] {
-				if v != nil {
-					v.hold.release(&f.keep.arena)
-				}
-			}
-			return
+		kept[col] = f.cells(col, &vec{})
+		if kept[col].begin(&f.keep.arena, rows) != nil {
+			return f.full(kept)
 		}
 	}
-	b.kept = kept
+	return kept
+}
+
+// full gives back the room of a block, for whose values there is too little.
+func (f *csvFile) full(kept []*csvCells) []*csvCells {
+	f.keep.full.Store(true)
+	for _, c := range kept {
+		if c != nil {
+			c.out.hold.release(&f.keep.arena)
+		}
+	}
+	return nil
 }
 
 // again reads the blocks of a file once more after check.
@@ -90,8 +92,9 @@ func (f *csvFile) again() (next func(buf []byte) (*csvBlock, []byte, error), err
 // cellDigests collects the texts of the cells of a block, for each column that is hashed.
 type cellDigests struct{ texts [][]byte }
 
-// digest parses a block. It notes the number of rows and the digests of some columns.
-func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) error {
+// digest parses a block. It notes the number of rows and the digests of some columns, and keeps their values where there is
+// room for them.
+func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests, kept []*csvCells) error {
 	if c.texts == nil {
 		c.texts = make([][]byte, len(f.cols))
 	}
@@ -104,11 +107,14 @@ func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) er
 	}
 	rows := 0
 	err := f.rows(text, func(fields []string) error {
-		rows++
 		for _, col := range wanted {
 			to := binary.AppendUvarint(c.texts[col], uint64(len(fields[col])))
 			c.texts[col] = append(to, fields[col]...)
+			if kept != nil && kept[col] != nil && kept[col].add(rows, fields[col]) != nil {
+				kept = f.full(kept)
+			}
 		}
+		rows++
 		return nil
 	})
 	if err != nil {
@@ -119,6 +125,16 @@ func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) er
 	}
 	for _, col := range wanted {
 		b.cells[col] = xxh3.Hash128(c.texts[col])
+	}
+	if kept != nil {
+		b.kept = make([]*vec, len(kept))
+	}
+	for col, k := range kept {
+		if k != nil {
+			k.end()
+			k.out.cut(rows)
+			b.kept[col] = k.out
+		}
 	}
 	return nil
 }
@@ -193,7 +209,7 @@ func (f *csvFile) verify(ctx context.Context, cols []int, _ int) error {
 		if xxh3.Hash128(text) != b.sum {
 			return errChanged
 		}
-		return f.digest(b, text, of, c)
+		return f.digest(b, text, of, c, nil)
 	})
 	for col, is := range of {
 		f.hashed[col] = f.hashed[col] || is && err == nil

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"encoding/binary"
 	"io"
 	"iter"
 	"math"
@@ -221,23 +220,6 @@ func (c *csvCells) copy(m *arena, kept *vec) error {
 	err := m.bitmap(c.out, c.rows, true)
 	copy(c.out.valid, kept.valid)
 	return err
-}
-
-// recall reads texts. Before each text stands its length.
-func (c *csvCells) recall(m *arena, rows int, texts []byte) error {
-	if err := c.begin(m, rows); err != nil {
-		return err
-	}
-	for row := range rows {
-		size, n := binary.Uvarint(texts)
-		end := n + int(size)
-		if err := c.add(row, unsafe.String(unsafe.SliceData(texts[n:end]), size)); err != nil {
-			return err
-		}
-		texts = texts[end:]
-	}
-	c.end()
-	return nil
 }
 
 // begin makes room for the values of some rows.

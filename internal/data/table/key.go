@@ -90,38 +90,78 @@ func parseNumber(text string) (float64, bool) {
 // plainNumber reads a number of at most 19 digits without an exponent, and returns false for every other text. Its result is
 // that of strconv.ParseFloat: m/10^k, rounded once.
 func plainNumber(text string) (float64, bool) {
-	digits, point := text, -1
+	digits := text
 	if text != "" && (text[0] == '-' || text[0] == '+') {
 		digits = text[1:]
 	}
-	if len(digits) > 20 {
+	n := len(digits)
+	if n == 0 || n > 20 {
 		return 0, false
 	}
-	m, all := uint64(0), unsafe.Slice(unsafe.StringData(digits), len(digits))
-	for at := 0; at < len(all); {
-		number, n := leadingDigits(wordAt(all, at))
-		m, at = powersOfTen[n]*m+number, at+n
-		if n < 8 && at < len(all) {
-			if all[at] != '.' || point >= 0 {
-				return 0, false
-			}
-			point, at = at, at+1
-		}
+	// The characters from the end, eight in a word, and zeros in front of them. Those before a point move into its place.
+	all := unsafe.Slice(unsafe.StringData(digits), n)
+	high, middle, low := uint64(zeros), uint64(zeros), uint64(0)
+	switch {
+	case n >= 16:
+		high, middle, low = behindZeros(wordAt(all, 0), 24-n), wordAt(all, n-16), wordAt(all, n-8)
+	case n >= 8:
+		middle, low = behindZeros(wordAt(all, 0), 16-n), wordAt(all, n-8)
+	default:
+		low = behindZeros(wordAt(all, 0), 8-n)
 	}
 	k := 0
-	if n := len(digits); point >= 0 {
-		k = n - point - 1
-		if n == 1 {
-			return 0, false
-		}
-	} else if n == 0 || n == 20 {
+	if p := pointIn(low); p < 8 {
+		low, middle, high = without(low, p, middle), middle<<8|high>>56, high<<8|'0'
+		k = 7 - p
+	} else if p := pointIn(middle); p < 8 {
+		middle, high = without(middle, p, high), high<<8|'0'
+		k = 15 - p
+	} else if p := pointIn(high); p < 8 {
+		high = without(high, p, zeros)
+		k = 23 - p
+	} else if n == 20 {
 		return 0, false
 	}
-	x := quotient(m, powersOfTen[k])
+	if others(high)|others(middle)|others(low) != 0 || n == 1 && digits == "." {
+		return 0, false
+	}
+	x := quotient((eightDigits(high)*100_000_000+eightDigits(middle))*100_000_000+eightDigits(low), powersOfTen[k])
 	if text[0] == '-' {
 		x = -x
 	}
 	return x, true
+}
+
+const zeros = 0x3030303030303030 // eight digits
+
+// behindZeros puts n zeros in front of the characters of a word, the last n of which are lost.
+func behindZeros(word uint64, n int) uint64 { return word<<(8*n) | zeros>>(64-8*n) }
+
+// pointIn returns the place of the first point in a word, 8 for none.
+func pointIn(word uint64) int {
+	const ones, points = 0x0101010101010101, 0x2e2e2e2e2e2e2e2e
+	word ^= points
+	return bits.TrailingZeros64((word-ones)&^word&(ones<<7)) / 8
+}
+
+// without takes character p out of a word: those before it move on, and behind the last one of the word before.
+func without(word uint64, p int, before uint64) uint64 {
+	front := uint64(1)<<(8*p) - 1
+	return word&^(front<<8|0xff) | word&front<<8 | before>>56
+}
+
+// others is 0 for a word of eight digits.
+func others(word uint64) uint64 {
+	const high = 0xf0f0f0f0f0f0f0f0
+	return (word&high ^ zeros) | ((word+0x0606060606060606)&high ^ zeros)
+}
+
+// eightDigits reads a word of digits, the first in its lowest byte.
+func eightDigits(word uint64) uint64 {
+	const pairs = 0x000000ff000000ff
+	word -= zeros
+	word = 10*word + word>>8 // each second byte is a number of two digits
+	return (word&pairs*(100+1_000_000<<32) + word>>16&pairs*(1+10_000<<32)) >> 32
 }
 
 // wordAt reads the eight bytes at a place of a text, the first as the lowest. Behind the end there are zeros.
@@ -135,16 +175,6 @@ func wordAt(text []byte, at int) uint64 {
 	var last [8]byte
 	copy(last[:], text[at:])
 	return binary.LittleEndian.Uint64(last[:])
-}
-
-// leadingDigits reads the digits at the beginning of a word, the first in its lowest byte, and returns how many there are.
-func leadingDigits(word uint64) (number uint64, n int) {
-	const high, zeros, pairs = 0xf0f0f0f0f0f0f0f0, 0x3030303030303030, 0x000000ff000000ff
-	others := (word&high ^ zeros) | ((word+0x0606060606060606)&high ^ zeros) // the lowest bit that is set is in the first of them
-	n = bits.TrailingZeros64(others) / 8
-	word = (word - zeros) << (64 - 8*n) // as if zeros stood in front
-	word = 10*word + word>>8            // each second byte is a number of two digits
-	return (word&pairs*(100+1_000_000<<32) + word>>16&pairs*(1+10_000<<32)) >> 32, n
 }
 
 // powersOfTen are those that fit in 64 bits.

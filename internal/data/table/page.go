@@ -28,6 +28,11 @@ func (v *vec) rows() int {
 	return max(len(v.f64), len(v.i64), len(v.codes))
 }
 
+// cut leaves the first rows.
+func (v *vec) cut(rows int) {
+	v.f64, v.i64, v.codes = v.f64[:min(rows, len(v.f64))], v.i64[:min(rows, len(v.i64))], v.codes[:min(rows, len(v.codes))]
+}
+
 // zero makes the place of a null hold zero.
 func (v *vec) zero(row int) {
 	switch {

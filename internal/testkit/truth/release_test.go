@@ -56,7 +56,7 @@ func (m *maker) release() asked {
 		return fmt.Sprintf("SELECT %s%s FROM %s GROUP BY ALL", listed, what, from)
 	}
 	known := func(c column) string { return clipped(c.name, c) }
-	kinds := []string{"count", "count of", "sum", "mean", "means", "proportion", "shares", "ratio", "histogram", "variance", "sd"}
+	kinds := []string{"count", "sum", "mean", "means", "proportion", "shares", "ratio", "histogram", "variance", "sd"}
 	switch m.mode {
 	case "rows", "fold":
 		kinds = append(kinds, "distinct")
@@ -96,12 +96,9 @@ func (m *maker) release() asked {
 		if m.mode == "each" {
 			a.query = query("count(DISTINCT "+m.source.unit+") AS estimate", from())
 		}
-	case "count of", "sum":
+	case "sum":
 		a.total = true
 		params = "column: " + x.name
-		if kind == "count of" {
-			a.mechanism, params = "count", "sum: "+x.name
-		}
 		a.query = query("coalesce(sum(y0), 0) AS estimate", from(known(x)))
 	case "mean":
 		params = "column: " + x.name
