@@ -70,8 +70,8 @@ func (r *PlannedRelease) SizeOf(l *sdk.Linear) (size float64, expect bool) {
 	return size, public > 0 && (sums == "" || mean != 0)
 }
 
-// Moments returns what the job assumes of the values of a column. words say it, but for what holds inside units, "" where it assumes
-// no standard deviation.
+// Moments returns what the job assumes of the values of a column, in numbers and in words. inside has the words for what holds
+// inside units; words is "" where the job assumes no standard deviation.
 func Moments(c job.Column) (m samplers.Moments, words, inside string) {
 	a := c.Assume
 	if a == nil {

@@ -134,7 +134,7 @@ func plainNumber(text string) (float64, bool) {
 
 const zeros = 0x3030303030303030 // eight digits
 
-// behindZeros puts n zeros in front of the characters of a word, the last n of which are lost.
+// behindZeros moves the characters of a word n places on and puts zeros in front of them. The last n are lost.
 func behindZeros(word uint64, n int) uint64 { return word<<(8*n) | zeros>>(64-8*n) }
 
 // pointIn returns the place of the first point in a word, 8 for none.

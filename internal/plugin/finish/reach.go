@@ -284,7 +284,7 @@ func largest(a, b *big.Int) *big.Int {
 	return b
 }
 
-// units bounds the rows of one unit, of which each counts times over. Rows are at most those that the unit has in a group.
+// units bounds the rows of one unit. Rows counts those in one group, and each of them counts as many times as times says.
 type units struct {
 	sdk.Units
 	times int64

@@ -89,7 +89,7 @@ func (l *socketLane) accept(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// close ends the lane. A socket to which the plugin has connected serves the next release: whoever connects is of the plugin.
+// close ends the lane. Its socket serves the next release of the same plugin if the plugin has connected to it.
 func (l *socketLane) close() {
 	if l.conn == nil {
 		l.l.Close()

@@ -51,7 +51,7 @@ var _ Drawer = (*NoiseDrawer)(nil)
 // NewDrawer returns a Drawer that draws from src.
 func NewDrawer(src *noise.Source) *NoiseDrawer { return &NoiseDrawer{src: src} }
 
-// listPart is the most values to which one goroutine adds noise.
+// listPart is the largest number of values that one goroutine adds noise to.
 const listPart = 1 << 16
 
 // Add adds the noise of an event to each value, in place.

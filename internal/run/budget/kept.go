@@ -70,7 +70,7 @@ func (b *Budget) OpenSamples(ctx context.Context, t *run.OpenedTable) error {
 		if err != nil {
 			return failure.OfLedger(ctx, err)
 		}
-		if s == nil || !reflect.DeepEqual(s.Begin, d.Kept.Node.Begin) { // of which the planner told
+		if s == nil || !reflect.DeepEqual(s.Begin, d.Kept.Node.Begin) { // the planner told of another draw
 			return errUnsound
 		}
 		if s.Content != b.whole {
